@@ -1,0 +1,57 @@
+# Daiku: `make demo` shows it, `make test` proves it. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+BIN := .venv/bin
+export UV_SYSTEM_CERTS := 1
+export VIRTUAL_ENV := $(CURDIR)/.venv
+
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+MEMBERS := controller components local
+STAMP := .venv/.daiku-setup
+
+.PHONY: help setup lock demo test check bench simulate clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.uv/bin/uv:
+	@echo "uv is not on the PATH: installing uv $(UV_VERSION) into .uv/"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Daiku needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Set PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv .uv && .uv/bin/pip install --quiet uv==$(UV_VERSION)
+
+$(STAMP): requirements.lock $(MEMBERS:%=%/pyproject.toml) | $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv)
+	@echo "installing the locked packages into .venv (about 30 s the first time)"
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	@$(UV) pip sync --quiet --require-hashes requirements.lock
+	@$(UV) pip install --quiet --no-deps $(MEMBERS:%=-e %)
+	@touch $@
+
+setup: $(STAMP) ## install everything Python needs into .venv
+
+lock: | $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv) ## pin every package again (requirements.lock)
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate --group dev $(MEMBERS:%=%/pyproject.toml) -o requirements.lock
+
+demo: setup ## build the local stack, scale a Deployment out and in, destroy it (KEEP=1 keeps it, REPORT=file writes JSON)
+	@$(BIN)/daiku local demo
+
+test: check ## every gate and every test; what CI runs
+	@$(BIN)/python -m pytest
+
+check: setup ## format, lint, types, layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+
+bench: setup ## print figures as JSON lines (ONLY=name picks one)
+	@$(BIN)/python tests/performance/bench.py $(ONLY)
+
+simulate: setup ## replay one simulated history: make simulate SEED=7
+	@$(BIN)/python -m pytest tests/simulation --seed $(or $(SEED),0)
+
+clean: ## stop the laptop world and remove what was made here (the tool cache stays)
+	@test ! -x $(BIN)/daiku || $(BIN)/daiku local down
+	@rm -rf .venv .uv .daiku .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,219 @@
+"""What to do: a plan is a list of these, and nothing is left for the executor to choose.
+
+Each command is idempotent or carries its own token, so that carrying it out twice, or after a crash,
+does no harm. `key` names what it acts on: the executor never runs two commands of one key at a time, and the
+core never plans a second one while the first is under way (`state.inflight`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from daiku.model.condition import Condition
+from daiku.model.instance_type import LaunchOption
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.taints import Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateNodeClaim:
+    """Write down the wish for a node. Its name is its idempotency token."""
+
+    node_claim: NodeClaim
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"NodeClaim/{self.node_claim.meta.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """Ask the cloud for the instance of a NodeClaim; the claim's uid is the client token."""
+
+    node_claim: NodeClaim
+    options: tuple[LaunchOption, ...]
+    """Cheapest first; all of one capacity type."""
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Launch/{self.node_claim.meta.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchNodeClaim:
+    """Change a NodeClaim's metadata, then its status. None leaves a part as it is.
+
+    Conditions are merged by type. `last_transition` is set by the encoder only where the status changes.
+    """
+
+    name: str
+    resource_version: str
+    """Version that the decision was made on; a conflict fails the command and the next tick decides anew."""
+    add_finalizer: bool = False
+    remove_finalizer: bool = False
+    labels: Mapping[str, str] | None = None
+    """Labels to set."""
+    annotations: Mapping[str, str] | None = None
+    """Annotations to set."""
+    provider_id: str | None = None
+    node_name: str | None = None
+    image_id: str | None = None
+    capacity: Mapping[str, int] | None = None
+    allocatable: Mapping[str, int] | None = None
+    conditions: tuple[Condition, ...] = ()
+    """Conditions to set, whole (with their transition times already decided by the core)."""
+    last_pod_event: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"NodeClaim/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteNodeClaim:
+    """Ask for a NodeClaim's deletion; its finalizer then drains and terminates."""
+
+    name: str
+    uid: str
+    """Only this very object is deleted, not a later one of the same name."""
+    reason: str
+    """Underutilized, Empty, Drifted, Expired, insufficient_capacity, …: for logs and metrics."""
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"NodeClaim/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchNode:
+    """Change a Node's metadata and taints. None leaves a part as it is."""
+
+    name: str
+    resource_version: str
+    add_finalizer: bool = False
+    remove_finalizer: bool = False
+    owner: NodeClaim | None = None
+    """NodeClaim to set as owner."""
+    labels: Mapping[str, str | None] | None = None
+    """Labels to set; None as value removes."""
+    annotations: Mapping[str, str | None] | None = None
+    taints: tuple[Taint, ...] | None = None
+    """The whole list of taints after the change."""
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Node/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteNode:
+    """Ask for a Node's deletion."""
+
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Node/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict:
+    """Ask for a pod's eviction, which PodDisruptionBudgets may refuse."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Pod/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePod:
+    """Delete a pod past its PodDisruptionBudgets, because its node must be gone by a deadline."""
+
+    namespace: str
+    name: str
+    uid: str
+    grace_seconds: int
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Pod/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminateInstance:
+    """Ask the cloud to end an instance. Done when the cloud says that it is gone or going."""
+
+    provider_id: str
+    node_claim: str
+    """Name of its NodeClaim; empty for an orphan."""
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Instance/{self.provider_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchNodePool:
+    """Change a NodePool's annotations and status. None leaves a part as it is."""
+
+    name: str
+    resource_version: str
+    annotations: Mapping[str, str] | None = None
+    conditions: tuple[Condition, ...] = ()
+    nodes: int | None = None
+    resources: Mapping[str, int] | None = None
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"NodePool/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announce:
+    """Write a Kubernetes Event on an object, for the people who look at it."""
+
+    kind: str
+    """Pod, Node, NodeClaim, NodePool or EC2NodeClass."""
+    namespace: str
+    name: str
+    uid: str
+    type: str
+    """Normal or Warning."""
+    reason: str
+    """PascalCase, one that people search for."""
+    message: str
+
+    @property
+    def key(self) -> str:
+        """What it acts on; events on one object with one reason follow each other."""
+        return f"Event/{self.kind}/{self.namespace}/{self.name}/{self.reason}"
+
+
+Command = (
+    CreateNodeClaim
+    | Launch
+    | PatchNodeClaim
+    | DeleteNodeClaim
+    | PatchNode
+    | DeleteNode
+    | Evict
+    | DeletePod
+    | TerminateInstance
+    | PatchNodePool
+    | Announce
+)

@@ -1,0 +1,99 @@
+"""What happened: everything that can change what the controller believes.
+
+Watchers, pollers and the executor put these in the inbox; only `state.cluster.Cluster.apply` reads
+them. Every failure is an event with a name. Objects arrive parsed (`daiku.api` does that at the door).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from daiku.cloud.errors import CloudError
+from daiku.commands import Command
+from daiku.cloud.provider import Instance, LaunchedInstance
+from daiku.model.daemonset import DaemonSet
+from daiku.model.instance_type import Catalogue
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+
+Object = Pod | Node | NodePool | NodeClaim | NodeClass | DaemonSet | PodDisruptionBudget
+"""Every kind of object that is watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object exists and looks like this (added, modified, or found in a list)."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An object no longer exists. `key` is namespace/name, or the name."""
+
+    kind: type[Object]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A whole list of one kind arrived: what is not in `keys` does not exist any more."""
+
+    kind: type[Object]
+    keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueRefreshed:
+    """Instance types, offerings and prices as they are now."""
+
+    catalogue: Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class InstancesListed:
+    """Every instance of this cluster that the cloud knows, and the time before the call began."""
+
+    instances: tuple[Instance, ...]
+    asked: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A NodeClaim has its instance."""
+
+    node_claim: str
+    instance: LaunchedInstance
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFailed:
+    """A NodeClaim got no instance; `error` says what to do next."""
+
+    node_claim: str
+    error: CloudError
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command was carried out; its effect on the cluster comes as other events."""
+
+    command: Command
+    finished: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A command was not carried out, and will not be unless it is planned again."""
+
+    command: Command
+    error: Exception
+    finished: datetime
+    retry_after_seconds: float | None = None
+    """How long to leave it alone when the other side said so."""
+
+
+Event = Seen | Gone | Listed | CatalogueRefreshed | InstancesListed | Launched | LaunchFailed | Done | Failed

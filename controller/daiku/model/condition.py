@@ -1,0 +1,32 @@
+"""Conditions: what an object's status says about itself, one sentence per type."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+Status = Literal["True", "False", "Unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One entry of `status.conditions`."""
+
+    type: str
+    status: Status
+    reason: str = ""
+    """PascalCase, never empty on the wire; empty here means the type's own name."""
+    message: str = ""
+    last_transition: datetime | None = None
+    """When `status` last changed; None when it has not been written yet."""
+    observed_generation: int = 0
+
+
+def find(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+    """The condition of type `kind`, or None."""
+    return next((c for c in conditions if c.type == kind), None)
+
+
+def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
+    """Whether the condition of type `kind` is there and True."""
+    found = find(conditions, kind)
+    return found is not None and found.status == "True"

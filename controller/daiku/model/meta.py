@@ -1,0 +1,44 @@
+"""What every Kubernetes object carries, cut down to what is read here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """One entry of `metadata.ownerReferences`."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """`metadata` of an object."""
+
+    name: str
+    namespace: str = ""
+    """Empty for objects of the whole cluster."""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
+    finalizers: tuple[str, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    created: datetime | None = None
+    """None only for an object that does not exist yet."""
+    deleted: datetime | None = field(default=None)
+    """When deletion was asked for; None while it is wanted."""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone for objects of the whole cluster."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name

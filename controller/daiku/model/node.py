@@ -1,0 +1,25 @@
+"""A node, as far as scheduling and lifecycle read it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from daiku.model.condition import Condition
+from daiku.model.meta import Meta
+from daiku.model.taints import Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A machine that has joined the cluster."""
+
+    meta: Meta
+    provider_id: str = ""
+    """Such as aws:///us-west-2a/i-0123456789abcdef0; the link to the NodeClaim."""
+    taints: tuple[Taint, ...] = ()
+    capacity: Mapping[str, int]
+    """cpu in millicores, everything else in base units."""
+    allocatable: Mapping[str, int]
+    """cpu in millicores, everything else in base units."""
+    conditions: tuple[Condition, ...] = ()
+    unschedulable: bool = False
+    """Cordoned."""

@@ -1,0 +1,36 @@
+"""Every knob of the controller: unit, bound, default, and why that default.
+
+Names in the environment and on the command line are Karpenter's where it has the same knob; `runtime` and `cli`
+read them (`daiku run --help` shows them all). The core sees this value and nothing else of the outside.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the controller decides. Frozen; made once at start."""
+
+    cluster_name: str = ""
+    """Name of the EKS cluster; tag and discovery value. Environment CLUSTER_NAME."""
+    batch_idle: timedelta = timedelta(seconds=1)
+    """How long no new pending pod may arrive before a batch is planned. BATCH_IDLE_DURATION, more than 0."""
+    batch_max: timedelta = timedelta(seconds=10)
+    """How long the first pod of a batch waits at most. BATCH_MAX_DURATION, at least the idle duration."""
+    registration_ttl: timedelta = timedelta(minutes=15)
+    """How long a launched node may take to register before its claim is given up."""
+    launch_ttl: timedelta = timedelta(minutes=5)
+    """How long a claim may stay without an instance before it is given up."""
+    orphan_grace: timedelta = timedelta(seconds=60)
+    """Age from which an instance without a claim is taken for an orphan: more than any launch takes to be written down."""
+    instance_types_per_launch_max: int = 60
+    """Offer types to EC2 per launch: width for spot, within CreateFleet's request size. 1 to 600."""
+    commands_in_flight_max: int = 256
+    """Commands under way at once; the rest waits for the next tick. At least 1."""
+    solve_seconds_max: float = 2.0
+    """Time box of one solve. More than 0."""
+    per_node_cost_usd_per_hour: float = 0.0
+    """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
+    extra: dict[str, str] = field(default_factory=dict[str, str])
+    """Feature gates by name; unknown ones are refused at start."""
