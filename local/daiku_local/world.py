@@ -62,7 +62,7 @@ class World:
 
     @property
     def pki(self) -> Path:
-        """Folder of keys and certificates: ca.crt, service-account.key, service-account.pub, …"""
+        """Folder of keys and certificates: ca.crt, service-account.key and the rest."""
         return Path(self.folder) / "pki"
 
     @property

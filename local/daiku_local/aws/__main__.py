@@ -1,0 +1,40 @@
+"""Run the stand-in AWS of a laptop world until it is told to stop (SIGTERM or Ctrl-C)."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from daiku_local import world as worlds
+from daiku_local.aws import account, moto_door, server
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until stopped; gives the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m daiku_local.aws", description=__doc__)
+    parser.add_argument("--world", type=Path, required=True, help="folder of the laptop world")
+    parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1")
+    options = parser.parse_args(arguments)
+    try:
+        world = worlds.load(options.world)
+        cloud = account.make(world)
+    except (worlds.NoWorldError, moto_door.UnknownMotoError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    endpoint = server.make(cloud, options.port)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    print(f"stand-in AWS of {world.folder}: http://{server.HOST}:{options.port}", flush=True)
+    try:
+        endpoint.serve_forever()
+    except KeyboardInterrupt:
+        endpoint.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""An AWS account at its beginning: the models of moto, AWS's images, fair weather."""
+
+from daiku_local.aws import clock, moto_door
+from daiku_local.aws.cloud import Cloud
+from daiku_local.aws.weather import Weather
+from daiku_local.world import World
+
+
+def make(world: World, now: clock.Now = clock.now) -> Cloud:
+    """The account of a laptop world, with nothing made in it yet.
+
+    Raises:
+        UnknownMotoError: The installed moto is not the one this layer was written for.
+    """
+    moto_door.prepare(world.account)
+    return Cloud(
+        world=world,
+        now=now,
+        timeline=clock.Timeline(now),
+        weather=Weather(now),
+        ec2=moto_door.ec2(world.account, world.region),
+        iam=moto_door.iam(world.account),
+        sts=moto_door.sts(world.account),
+    )

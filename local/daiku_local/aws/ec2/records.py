@@ -1,0 +1,56 @@
+"""What the stand-in remembers of launches beyond moto's own model of an instance."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True, kw_only=True)
+class Launch:
+    """What one instance was launched with."""
+
+    capacity_type: str
+    """"on-demand" or "spot"."""
+    spot_request_id: str | None = None
+    """Id of the spot request that it fulfils."""
+    template: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Launch template data merged with the request, as RunInstances names its parameters."""
+    profile_arn: str | None = None
+    """ARN of the instance profile."""
+    profile_id: str | None = None
+    """Id of the instance profile."""
+    client_token: str = ""
+    """Token of the request."""
+    usage_operation_at: float = 0.0
+    """When it was launched, seconds since 1970."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fleet:
+    """A fleet that was made, and the answer its maker got."""
+
+    description: dict[str, Any]
+    """The fleet as DescribeFleets shows it."""
+    answer: dict[str, Any]
+    """The result of CreateFleet, given again for the same token."""
+    instance_ids: list[str]
+    """Instances that it launched."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fleets:
+    """All fleets."""
+
+    by_id: dict[str, Fleet] = field(default_factory=dict[str, Fleet])
+    """Fleets by id, in the order of their making."""
+    by_token: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """For each client token: a digest of its request, and the fleet's id."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Launches:
+    """All launches."""
+
+    by_instance: dict[str, Launch] = field(default_factory=dict[str, Launch])
+    """Launches by instance id."""
+    by_token: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """For each client token of RunInstances: a digest of its request, and the reservation's id."""

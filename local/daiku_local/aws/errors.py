@@ -1,0 +1,20 @@
+"""What AWS answers when it will not: a code, a message, and the HTTP status that goes with it."""
+
+from typing import Any
+
+
+class AwsError(Exception):
+    """An error that the client of the stand-in AWS sees, in the form its protocol has for one."""
+
+    def __init__(
+        self, code: str, message: str, *, status: int = 400, fields: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        """Error code of the API reference, such as "InvalidInstanceID.NotFound"."""
+        self.message = message
+        """The sentence a person reads."""
+        self.status = status
+        """HTTP status."""
+        self.fields = fields or {}
+        """Members of the error beside its message, where its protocol has them (REST-JSON)."""

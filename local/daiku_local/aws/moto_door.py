@@ -1,0 +1,63 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportMissingModuleSource=false
+"""The only door to moto: its HTTP application and its models of the services.
+
+Everything the other modules know of moto's inside was read in the version below; another version
+is refused at once instead of misbehaving later. Models are untyped and not thread-safe: whoever uses
+one holds the cloud's lock.
+"""
+
+import os
+from typing import Any
+
+import moto
+from moto.backends import get_backend
+from moto.core.exceptions import ServiceException as ServiceException
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+VERSION = "5.2.5"
+PARTITION = "aws"
+
+
+class UnknownMotoError(Exception):
+    """moto has another version than the one this layer was written for."""
+
+
+def prepare(account: str) -> None:
+    """Set moto up: its account, AWS's managed policies, and none of its 1,299 images of 2017.
+
+    Raises:
+        UnknownMotoError: The installed moto is another one.
+    """
+    if moto.__version__ != VERSION:
+        raise UnknownMotoError(
+            f"moto {moto.__version__} is installed, the stand-in AWS is written for {VERSION}: "
+            "run `make setup`"
+        )
+    os.environ["MOTO_ACCOUNT_ID"] = account
+    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
+    os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
+
+
+def application() -> Any:
+    """moto as a WSGI application, every service."""
+    return DomainDispatcherApplication(create_backend_app)
+
+
+def ec2(account: str, region: str) -> Any:
+    """moto's model of EC2 and VPC in a region."""
+    return get_backend("ec2")[account][region]
+
+
+def iam(account: str) -> Any:
+    """moto's model of IAM."""
+    return get_backend("iam")[account][PARTITION]
+
+
+def sts(account: str) -> Any:
+    """moto's model of STS."""
+    return get_backend("sts")[account][PARTITION]
+
+
+def ssm(account: str, region: str) -> Any:
+    """moto's model of SSM in a region."""
+    return get_backend("ssm")[account][region]

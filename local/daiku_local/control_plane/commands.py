@@ -1,0 +1,167 @@
+"""How each program of the control plane is run: its arguments and configuration files.
+
+The choices follow EKS where a laptop allows it (Service range, token issuer and audience, RBAC, node
+lease times) and leave out what only a real machine or account needs: clouds, routes, leader election.
+Speed of a fresh start beats durability: the world is thrown away with its data.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from daiku_local.control_plane.ports import Ports
+from daiku_local.world import World
+
+LOOPBACK = "127.0.0.1"
+"""The only address that anything listens on."""
+KWOK_CONFIGURATION = Path(__file__).with_name("kwok.yaml")
+"""What kwok's kubelets do."""
+POD_ADDRESSES = "100.64.0.1/10"
+"""Pods on fake nodes get addresses from here: shared address space, which no VPC of the stack uses."""
+NODE_LEASE_SECONDS = 40
+"""As a real kubelet's; the node lifecycle controller waits 50 s before it calls a node lost."""
+CLIENT_QPS = 500
+"""Requests per second the controllers may make; the default of 20 would make 100 pods take seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that the arguments depend on."""
+
+    world: World
+    """Folder, addresses and issuer."""
+    ports: Ports
+    """Where each part listens."""
+    tools: Path
+    """Folder of the binaries."""
+
+    @property
+    def kubeconfigs(self) -> Path:
+        """Folder of the components' own kubeconfigs."""
+        return Path(self.world.folder) / "kubeconfigs"
+
+
+def etcd(settings: Settings) -> Sequence[str]:
+    """One member, clients and peers by certificate only, no waiting for the disk."""
+    ports, pki = settings.ports, settings.world.pki
+    client = f"https://{LOOPBACK}:{ports.etcd}"
+    peer = f"https://{LOOPBACK}:{ports.etcd_peer}"
+    return (
+        str(settings.tools / "etcd"),
+        "--name=daiku",
+        f"--data-dir={Path(settings.world.folder) / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=daiku={peer}",
+        "--client-cert-auth",
+        f"--cert-file={pki / 'serving.crt'}",
+        f"--key-file={pki / 'serving.key'}",
+        f"--trusted-ca-file={pki / 'ca.crt'}",
+        "--peer-client-cert-auth",
+        f"--peer-cert-file={pki / 'serving.crt'}",
+        f"--peer-key-file={pki / 'serving.key'}",
+        f"--peer-trusted-ca-file={pki / 'ca.crt'}",
+        "--unsafe-no-fsync",
+        "--auto-compaction-retention=10m",
+        "--log-level=warn",
+    )
+
+
+def kube_apiserver(settings: Settings) -> Sequence[str]:
+    """RBAC, real ServiceAccount tokens, EKS's token audience."""
+    world, ports, pki = settings.world, settings.ports, settings.world.pki
+    return (
+        str(settings.tools / "kube-apiserver"),
+        f"--etcd-servers=https://{LOOPBACK}:{ports.etcd}",
+        f"--etcd-cafile={pki / 'ca.crt'}",
+        f"--etcd-certfile={pki / 'etcd-client.crt'}",
+        f"--etcd-keyfile={pki / 'etcd-client.key'}",
+        f"--bind-address={LOOPBACK}",
+        f"--secure-port={ports.apiserver}",
+        f"--advertise-address={LOOPBACK}",
+        # A loopback address may not be an Endpoint, and no pod would reach it.
+        "--endpoint-reconciler-type=none",
+        f"--tls-cert-file={pki / 'serving.crt'}",
+        f"--tls-private-key-file={pki / 'serving.key'}",
+        f"--client-ca-file={pki / 'ca.crt'}",
+        "--authorization-mode=Node,RBAC",
+        f"--service-cluster-ip-range={world.service_cidr}",
+        f"--service-account-issuer={world.service_account_issuer}",
+        f"--service-account-signing-key-file={pki / 'service-account.key'}",
+        f"--service-account-key-file={pki / 'service-account.pub'}",
+        f"--api-audiences=https://kubernetes.default.svc,{world.service_account_issuer}",
+        "--allow-privileged=true",
+        "--event-ttl=1h",
+        "--profiling=false",
+    )
+
+
+def kube_controller_manager(settings: Settings) -> Sequence[str]:
+    """Every controller that needs no cloud, each under its own ServiceAccount."""
+    pki, kubeconfig = settings.world.pki, settings.kubeconfigs / "kube-controller-manager"
+    return (
+        str(settings.tools / "kube-controller-manager"),
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        f"--bind-address={LOOPBACK}",
+        f"--secure-port={settings.ports.controller_manager}",
+        f"--tls-cert-file={pki / 'serving.crt'}",
+        f"--tls-private-key-file={pki / 'serving.key'}",
+        f"--client-ca-file={pki / 'ca.crt'}",
+        f"--root-ca-file={pki / 'ca.crt'}",
+        f"--cluster-signing-cert-file={pki / 'ca.crt'}",
+        f"--cluster-signing-key-file={pki / 'ca.key'}",
+        f"--service-account-private-key-file={pki / 'service-account.key'}",
+        "--use-service-account-credentials=true",
+        "--leader-elect=false",
+        f"--kube-api-qps={CLIENT_QPS}",
+        f"--kube-api-burst={2 * CLIENT_QPS}",
+        "--profiling=false",
+    )
+
+
+def kube_scheduler(settings: Settings) -> Sequence[str]:
+    """The default profile. Writes its configuration file, since client rates are only set there."""
+    pki, kubeconfig = settings.world.pki, settings.kubeconfigs / "kube-scheduler"
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {
+            "kubeconfig": str(kubeconfig),
+            "qps": CLIENT_QPS,
+            "burst": 2 * CLIENT_QPS,
+        },
+        "enableProfiling": False,
+    }
+    path = settings.kubeconfigs / "kube-scheduler.config"
+    path.write_text(json.dumps(configuration, indent=2) + "\n")
+    return (
+        str(settings.tools / "kube-scheduler"),
+        f"--config={path}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        f"--bind-address={LOOPBACK}",
+        f"--secure-port={settings.ports.scheduler}",
+        f"--tls-cert-file={pki / 'serving.crt'}",
+        f"--tls-private-key-file={pki / 'serving.key'}",
+        f"--client-ca-file={pki / 'ca.crt'}",
+    )
+
+
+def kwok(settings: Settings) -> Sequence[str]:
+    """The kubelets of every node that carries kwok's annotation."""
+    return (
+        str(settings.tools / "kwok"),
+        f"--config={KWOK_CONFIGURATION}",
+        f"--kubeconfig={settings.world.kubeconfig}",
+        "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+        f"--node-lease-duration-seconds={NODE_LEASE_SECONDS}",
+        f"--cidr={POD_ADDRESSES}",
+        f"--node-ip={LOOPBACK}",
+        f"--server-address={LOOPBACK}:{settings.ports.kwok}",
+    )

@@ -1,0 +1,219 @@
+"""`make demo`: from nothing to a cluster that scales, and back to nothing, timed.
+
+Every step is a command that a person could type, run through `daiku local exec`; what came of it is
+read from the API server and from AWS, never from the controller.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from daiku_local import inventory, paths, world
+from daiku_local.demo.observe import Observer, Seen
+from daiku_local.demo.show import Display
+
+STACK = "local"
+REPLICAS = (5, 100, 0)
+"""Sizes that the Deployment is scaled to, in this order."""
+PHASE_SECONDS_MAX = 240
+"""A phase that takes longer has failed."""
+LOOK_EVERY_SECONDS = 0.5
+
+
+class DemoError(Exception):
+    """A step of the demo did not end as it should; the message says which, and what to look at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """What scaling to one size came to."""
+
+    replicas: int
+    running: int
+    nodes: int
+    usd_per_hour: float
+    seconds: float
+
+
+def main() -> None:
+    """Run the demo. KEEP=1 leaves the world up, REPORT=path writes the timings as JSON."""
+    console = Console(highlight=False)
+    keep = os.environ.get("KEEP", "") not in {"", "0"}
+    began = time.monotonic()
+    try:
+        report = _run(console, keep=keep)
+    except (DemoError, world.NoWorldError) as error:
+        console.print(f"\nThe demo stopped: {error}", style="bold red")
+        console.print("The world is left as it is, to be looked at; `daiku local down` removes it.")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("\nInterrupted. `daiku local down` removes what is running.")
+        sys.exit(130)
+    report["seconds"] = round(time.monotonic() - began, 1)
+    _summary(console, report)
+    if path := os.environ.get("REPORT"):
+        Path(path).write_text(json.dumps(report, indent=2) + "\n")
+    left: dict[str, int] | None = report.get("left_behind")  # pyright: ignore[reportAssignmentType]
+    if left and any(left.values()):
+        sys.exit(1)
+
+
+def _run(console: Console, *, keep: bool) -> dict[str, object]:
+    if (paths.world_folder() / world.FILE_NAME).exists():
+        _title(console, "A world from an earlier run is there: removing it")
+        _daiku(["local", "down"])
+    _title(console, "The laptop world: Kubernetes control plane and stand-in AWS")
+    _daiku(["local", "up"])
+    here = world.load(paths.world_folder())
+    before = inventory.take(here.aws_endpoint, here.region)
+
+    _title(console, "pulumi preview: what the program would build")
+    _pulumi(["stack", "select", "--create", STACK])
+    _pulumi(["preview", "--stack", STACK, "--diff"])
+    _title(console, "pulumi up: VPC, EKS, IRSA roles, the controller and its NodePool")
+    began = time.monotonic()
+    _pulumi(["up", "--stack", STACK, "--yes", "--skip-preview"])
+    built = {"created": _resource_count(), "seconds": round(time.monotonic() - began, 1)}
+
+    observer = Observer(here, "default", "app=inflate")
+    _title(console, "examples/inflate.yaml: a Deployment whose replicas ask for one CPU each")
+    _exec(["kubectl", "apply", "-f", str(paths.project_root() / "examples" / "inflate.yaml")])
+    phases = [_scale(console, observer, replicas) for replicas in REPLICAS]
+    report: dict[str, object] = {"pulumi": built, "phases": [asdict(phase) for phase in phases]}
+    if keep:
+        _how_to_go_on(console)
+        return report
+
+    _exec(["kubectl", "delete", "deployment", "inflate"])
+    _title(console, "pulumi destroy: everything goes, nodes first")
+    _pulumi(["destroy", "--stack", STACK, "--yes", "--skip-preview"])
+    report["left_behind"] = _left_behind(console, observer, before, here)
+    _daiku(["local", "down"])
+    return report
+
+
+def _scale(console: Console, observer: Observer, replicas: int) -> Phase:
+    _title(console, f"kubectl scale deployment/inflate --replicas {replicas}")
+    began = time.monotonic()
+    _exec(["kubectl", "scale", "deployment/inflate", f"--replicas={replicas}"])
+    with Display(console, f"{replicas} replicas") as display:
+        while True:
+            seen = observer.look()
+            display.update(seen)
+            seconds = time.monotonic() - began
+            if _settled(seen, replicas):
+                break
+            if seconds > PHASE_SECONDS_MAX:
+                raise DemoError(
+                    f"after {PHASE_SECONDS_MAX} s, {seen.running} of {replicas} pods run on "
+                    f"{len(seen.nodes)} nodes. "
+                    "See `daiku local exec -- kubectl get nodeclaims,pods -o wide` and .daiku/logs/"
+                )
+            time.sleep(LOOK_EVERY_SECONDS)
+    return Phase(
+        replicas=replicas,
+        running=seen.running,
+        nodes=len(seen.nodes),
+        usd_per_hour=round(seen.usd_per_hour, 4),
+        seconds=round(seconds, 1),
+    )
+
+
+def _settled(seen: Seen, replicas: int) -> bool:
+    """Whether every pod runs; for none, whether every node and instance has gone too."""
+    if replicas == 0:
+        return seen.pods == 0 and not seen.nodes
+    return seen.running == seen.pods == replicas
+
+
+def _left_behind(
+    console: Console, observer: Observer, before: inventory.Inventory, here: world.World
+) -> dict[str, int]:
+    nodes = len(observer.look().nodes)
+    extra = inventory.difference(before, inventory.take(here.aws_endpoint, here.region))
+    for kind, names in extra.items():
+        console.print(f"  left behind: {kind}: {', '.join(names)}", style="red")
+    instances = len(extra.pop("ec2:instance", []))
+    return {
+        "instances": instances,
+        "nodes": nodes,
+        "aws_resources": sum(len(names) for names in extra.values()),
+    }
+
+
+def _resource_count() -> int:
+    """Resources in the stack's state, the stack itself left out."""
+    state = json.loads(_output(["pulumi", "stack", "export", "--stack", STACK]))
+    return len(state["deployment"].get("resources", [])) - 1
+
+
+def _summary(console: Console, report: dict[str, object]) -> None:
+    _title(console, "Timings")
+    table = Table(box=None, pad_edge=False)
+    for column in ("STEP", "SECONDS", "PODS RUNNING", "NODES", "$/H"):
+        table.add_column(column, justify="left" if column == "STEP" else "right")
+    built: dict[str, object] = report["pulumi"]  # pyright: ignore[reportAssignmentType]
+    table.add_row(f"pulumi up ({built['created']} resources)", str(built["seconds"]))
+    phases: list[dict[str, object]] = report["phases"]  # pyright: ignore[reportAssignmentType]
+    for phase in phases:
+        row = [str(phase[key]) for key in ("seconds", "running", "nodes", "usd_per_hour")]
+        table.add_row(f"scale to {phase['replicas']}", *row)
+    table.add_row("everything", str(report["seconds"]))
+    console.print(table)
+    left: dict[str, int] | None = report.get("left_behind")  # pyright: ignore[reportAssignmentType]
+    if left is not None:
+        console.print("Left behind: " + ", ".join(f"{n} {kind}" for kind, n in left.items()))
+
+
+def _how_to_go_on(console: Console) -> None:
+    console.print(
+        "\nThe world stays up. Try:\n"
+        "  .venv/bin/daiku local exec -- kubectl get nodes,nodeclaims\n"
+        "  .venv/bin/daiku local exec -- kubectl scale deployment/inflate --replicas 20\n"
+        "  .venv/bin/daiku local exec -- pulumi stack output --stack local\n"
+        "  .venv/bin/daiku local down        # stop everything and remove it"
+    )
+
+
+def _title(console: Console, text: str) -> None:
+    console.print(f"\n── {text}", style="bold")
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    return [str(Path(sys.prefix) / "bin" / "daiku"), *arguments]
+
+
+def _daiku(arguments: Sequence[str]) -> None:
+    _check(_command(arguments))
+
+
+def _exec(arguments: Sequence[str]) -> None:
+    _check(_command(["local", "exec", "--", *arguments]))
+
+
+def _pulumi(arguments: Sequence[str]) -> None:
+    _exec(["pulumi", *arguments, "--non-interactive"])
+
+
+def _check(command: Sequence[str]) -> None:
+    sys.stdout.flush()
+    code = subprocess.run(command, check=False, cwd=paths.project_root()).returncode
+    if code != 0:
+        raise DemoError(
+            f"`{' '.join(command[1:])}` ended with exit code {code}; its message is above"
+        )
+
+
+def _output(arguments: Sequence[str]) -> str:
+    command = _command(["local", "exec", "--", *arguments])
+    return subprocess.run(
+        command, check=True, cwd=paths.project_root(), stdout=subprocess.PIPE, text=True
+    ).stdout

@@ -1,0 +1,208 @@
+"""The demo's path, stage by stage, each judged from outside: by AWS and by the API server.
+
+The stages build on each other and run in this order.
+"""
+
+import json
+import os
+import signal
+import time
+from typing import Any
+
+import boto3.session
+import pytest
+from tests.e2e.conftest import ROOT, Journey, wait
+
+from daiku_local import inventory
+from daiku_local.processes import is_alive
+from daiku_local.world import Process, load
+
+pytestmark = pytest.mark.e2e
+CLUSTER = "daiku-local"
+
+
+def _client(journey: Journey, service: str) -> Any:
+    session = boto3.session.Session("local", "local", region_name=journey.here.region)
+    return session.client(service, endpoint_url=journey.here.aws_endpoint)
+
+
+def _pool_instances(journey: Journey) -> list[dict[str, Any]]:
+    filters = [
+        {"Name": "tag-key", "Values": ["karpenter.sh/nodepool"]},
+        {"Name": f"tag:kubernetes.io/cluster/{CLUSTER}", "Values": ["owned"]},
+        {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down"]},
+    ]
+    pages = _client(journey, "ec2").get_paginator("describe_instances").paginate(Filters=filters)
+    return [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
+
+
+def _scale(journey: Journey, replicas: int) -> None:
+    journey.run("kubectl", "scale", "deployment/inflate", f"--replicas={replicas}")
+
+
+def _wait_running(journey: Journey, replicas: int, seconds: float = 240) -> float:
+    def all_run() -> bool:
+        seen = journey.observer.look()
+        return seen.running == seen.pods == replicas
+
+    return wait(f"{replicas} pods running", all_run, seconds)
+
+
+def test_preview_shows_what_would_be_built_and_builds_nothing(journey: Journey) -> None:
+    journey.run("pulumi", "stack", "select", "--create", "local", "--non-interactive")
+
+    text = journey.run("pulumi", "preview", "--stack", "local", "--diff", "--non-interactive")
+
+    for kind in ("aws:ec2/vpc:Vpc", "aws:eks/cluster:Cluster", "karpenter.sh/v1:NodePool"):
+        assert kind in text
+    after = inventory.take(journey.here.aws_endpoint, journey.here.region)
+    assert inventory.difference(journey.before, after) == {}
+
+
+def test_up_builds_the_vpc_the_cluster_and_the_wiring(journey: Journey) -> None:
+    journey.run("pulumi", "up", "--stack", "local", "--yes", "--skip-preview", "--non-interactive")
+
+    ec2, eks = _client(journey, "ec2"), _client(journey, "eks")
+    discovery = {"Name": "tag:karpenter.sh/discovery", "Values": [CLUSTER]}
+    subnets = ec2.describe_subnets(Filters=[discovery])["Subnets"]
+    assert len({subnet["AvailabilityZone"] for subnet in subnets}) == len(subnets) == 3
+    assert len(ec2.describe_security_groups(Filters=[discovery])["SecurityGroups"]) == 1
+    cluster = eks.describe_cluster(name=CLUSTER)["cluster"]
+    assert cluster["status"] == "ACTIVE"
+    assert cluster["endpoint"] == journey.here.kubernetes_endpoint
+    entries = eks.list_access_entries(clusterName=CLUSTER)["accessEntries"]
+    assert len(entries) >= 2, "one for the system nodes, one for the controller's nodes"
+    providers = _client(journey, "iam").list_open_id_connect_providers()
+    assert len(providers["OpenIDConnectProviderList"]) == 1
+
+
+def test_up_again_changes_nothing(journey: Journey) -> None:
+    journey.run("pulumi", "preview", "--stack", "local", "--expect-no-changes", "--non-interactive")
+
+
+def test_secrets_are_not_in_the_state_in_clear(journey: Journey) -> None:
+    secret = journey.here.kubeconfig.read_text().split("client-key-data:")[1].split()[0]
+
+    state = journey.run("pulumi", "stack", "export", "--stack", "local")
+
+    assert secret not in state
+
+
+def test_the_controller_runs_under_its_own_service_account_and_role(journey: Journey) -> None:
+    def is_ready() -> bool:
+        pods: Any = journey.kubectl("get", "pods", "-n", "kube-system")["items"]
+        conditions = [c for pod in pods for c in pod["status"].get("conditions", [])]
+        return bool(pods) and any(
+            c["type"] == "Ready" and c["status"] == "True" for c in conditions
+        )
+
+    wait("the controller's pod ready", is_ready, 60)
+    environment = _environment(journey.controllers()[0])
+    assert "AWS_WEB_IDENTITY_TOKEN_FILE" in environment
+    assert "AWS_ACCESS_KEY_ID" not in environment
+    nodepool: Any = journey.kubectl("get", "nodepool", "default")
+    wait("NodePool default Ready", lambda: _is_ready(journey, "nodepool/default"), 60)
+    wait("EC2NodeClass default Ready", lambda: _is_ready(journey, "ec2nodeclass/default"), 60)
+    assert nodepool["spec"]["template"]["spec"]["nodeClassRef"]["kind"] == "EC2NodeClass"
+
+
+def _environment(pid: int) -> set[str]:
+    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - a kernel file, not a path of ours
+        return {entry.split(b"=")[0].decode() for entry in file.read().split(b"\0")}
+
+
+def _is_ready(journey: Journey, name: str) -> bool:
+    found: Any = journey.kubectl("get", name)
+    conditions = found.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def test_five_pending_pods_become_instances_nodes_and_running_pods(journey: Journey) -> None:
+    journey.run("kubectl", "apply", "-f", str(ROOT / "examples" / "inflate.yaml"))
+    assert _pool_instances(journey) == []
+
+    _scale(journey, 5)
+    _wait_running(journey, 5)
+
+    instances = _pool_instances(journey)
+    assert instances
+    nodes: Any = journey.kubectl("get", "nodes", "-l", "karpenter.sh/nodepool=default")["items"]
+    provider_ids = {node["spec"]["providerID"].rsplit("/", 1)[-1] for node in nodes}
+    assert provider_ids == {instance["InstanceId"] for instance in instances}
+    pods: Any = journey.kubectl("get", "pods", "-l", "app=inflate")["items"]
+    assert {p["spec"]["nodeName"] for p in pods} <= {n["metadata"]["name"] for n in nodes}
+
+
+def test_instances_carry_their_profile_group_and_tags(journey: Journey) -> None:
+    instance = _pool_instances(journey)[0]
+
+    tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+    assert tags["karpenter.sh/nodepool"] == "default"
+    assert tags["eks:eks-cluster-name"] == CLUSTER
+    assert instance["IamInstanceProfile"]["Arn"]
+    groups = _client(journey, "ec2").describe_security_groups(
+        GroupIds=[group["GroupId"] for group in instance["SecurityGroups"]]
+    )["SecurityGroups"]
+    discovery = {"Key": "karpenter.sh/discovery", "Value": CLUSTER}
+    assert all(discovery in group["Tags"] for group in groups)
+    assert instance["MetadataOptions"]["HttpTokens"] == "required"
+
+
+def test_killing_the_controller_in_the_middle_of_a_scale_out_loses_nothing(
+    journey: Journey,
+) -> None:
+    before = {instance["InstanceId"] for instance in _pool_instances(journey)}
+    _scale(journey, 100)
+    wait(
+        "a new instance",
+        lambda: {i["InstanceId"] for i in _pool_instances(journey)} > before,
+        60,
+        0.05,
+    )
+    for pid in journey.controllers():
+        os.kill(pid, signal.SIGKILL)
+
+    _wait_running(journey, 100)
+
+    claims: Any = journey.kubectl("get", "nodeclaims")["items"]
+    assert len(claims) == len(_pool_instances(journey)), "one instance for each claim, and no other"
+
+
+def test_scaling_to_nothing_takes_every_node_and_instance_away(journey: Journey) -> None:
+    _scale(journey, 0)
+
+    wait("no pod, node or instance left", lambda: _is_empty(journey), 240)
+
+    assert journey.kubectl("get", "nodeclaims")["items"] == []
+
+
+def _is_empty(journey: Journey) -> bool:
+    seen = journey.observer.look()
+    return seen.pods == 0 and not seen.nodes
+
+
+def test_destroy_with_nodes_still_running_leaves_nothing_behind(journey: Journey) -> None:
+    _scale(journey, 3)
+    _wait_running(journey, 3)
+
+    journey.run(
+        "pulumi", "destroy", "--stack", "local", "--yes", "--skip-preview", "--non-interactive"
+    )
+
+    assert _pool_instances(journey) == []
+    after = inventory.take(journey.here.aws_endpoint, journey.here.region)
+    assert inventory.difference(journey.before, after) == {}
+
+
+def test_down_leaves_no_process(journey: Journey) -> None:
+    processes = load(journey.folder).processes
+    agents = [json.loads(p.read_text()) for p in (journey.folder / "workloads").glob("*.json")]
+    workloads = [
+        Process(**{k: a[k] for k in ("name", "pid", "started_ticks", "log")}) for a in agents
+    ]
+
+    journey.daiku("local", "down")
+
+    time.sleep(0.2)
+    assert [p.name for p in (*processes, *workloads) if is_alive(p)] == []
+    assert not journey.folder.exists()
