@@ -20,6 +20,8 @@ class CreateNodeClaim:
     """Write down the wish for a node. Its name is its idempotency token."""
 
     node_claim: NodeClaim
+    pods: tuple[str, ...] = ()
+    """namespace/name of the pods that it is made for: an expectation, not an order."""
 
     @property
     def key(self) -> str:

@@ -11,7 +11,8 @@ class Blocker:
     nodepool: str
     """Empty when no NodePool was even tried."""
     reason: str
-    """PascalCase: InsufficientResources, RequirementsNotMet, TaintNotTolerated, NoOffering, LimitExceeded, NodePoolNotReady, NoNodePool."""
+    """PascalCase: InsufficientResources, RequirementsNotMet, TaintNotTolerated, NoOffering, LimitExceeded,
+    MinValuesNotMet, NodePoolNotReady or NoNodePool."""
     asked: str
     """What the pods ask for, in the API's notation, such as "cpu 9"."""
     offered: str
@@ -20,7 +21,9 @@ class Blocker:
     def __str__(self) -> str:
         """One sentence for a person."""
         scope = f"NodePool {self.nodepool}: " if self.nodepool else ""
-        return f"{scope}{self.reason}: asks {self.asked}" + (f"; most on offer {self.offered}" if self.offered else "")
+        return f"{scope}{self.reason}: asks {self.asked}" + (
+            f"; most on offer {self.offered}" if self.offered else ""
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,5 +58,7 @@ class Report:
     """No packing of this tick's new pods on new nodes can cost less; 0 when nothing was packed."""
     new_usd_per_hour: float = 0.0
     """What this tick's new nodes cost."""
+    planned_pods: bool = False
+    """Whether this tick planned pending pods; False when there were none, or their batch is still open."""
     notes: tuple[str, ...] = ()
     """Anything else worth a line in `daiku plan`."""

@@ -6,7 +6,7 @@ Parts on one level start together. Each is written into world.json before it run
 finds it however the assembly ends. What to do when it fails is decided in `up`.
 """
 
-import datetime
+import datetime as dt
 import os
 import sys
 import time
@@ -68,7 +68,7 @@ class Assembly:
         self.world = settings.world
         """The world as it is on disk."""
 
-    def prepare(self, now: datetime.datetime) -> None:
+    def prepare(self, now: dt.datetime) -> None:
         """Make keys, certificates, kubeconfigs and folders; write world.json."""
         settings = self._settings
         folder, pki = Path(self.world.folder), self.world.pki
@@ -123,9 +123,7 @@ class Assembly:
 
     def _is_ready(self, waiting: Waiting) -> bool:
         seconds = time.monotonic() - waiting.since
-        if processes.is_ready(
-            waiting.process, waiting.part.is_ready, READY_SECONDS_MAX - seconds
-        ):
+        if processes.is_ready(waiting.process, waiting.part.is_ready, READY_SECONDS_MAX - seconds):
             seconds = time.monotonic() - waiting.since
             self._report(f"  {waiting.part.name:<24} ready after {seconds:5.1f} s")
             return True

@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from daiku_local import processes, world, world_folder
 
@@ -85,4 +85,4 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):
         return {}
-    return content if isinstance(content, dict) else {}
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}

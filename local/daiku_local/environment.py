@@ -22,6 +22,7 @@ def of_commands(world: World, tools: Path, base: Mapping[str, str]) -> dict[str,
     """Environment of a command such as kubectl or pulumi, run by `daiku local exec`.
 
     Args:
+        world: The world that the command shall see.
         tools: Folder of the tool chain's executables.
         base: The caller's environment.
     """

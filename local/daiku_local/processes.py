@@ -21,6 +21,8 @@ POLL_SECONDS = 0.05
 """Time between two looks at a process or its readiness."""
 TAIL_LINES = 15
 """How much of a log an error shows: enough for a Go panic's head or a Python traceback."""
+PROC = Path("/proc/self/stat")
+"""There on Linux; elsewhere a process is known by its pid alone."""
 GATE = 'read -r go && exec "$@" </dev/null'
 """Shell text of the gate; the program replaces the shell, so its pid and start time stay the same."""
 
@@ -57,18 +59,23 @@ def start(command: Command, record: Callable[[Process], None]) -> Process:
     """Run `command` in a session of its own, after `record` has written down what will run."""
     command.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     log = os.open(command.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    gate, opener = os.pipe()
     try:
         child = subprocess.Popen(
             ["/bin/sh", "-c", GATE, "sh", *command.arguments],
-            stdin=subprocess.PIPE,
+            stdin=gate,
             stdout=log,
             stderr=log,
             env=dict(command.environment),
             start_new_session=True,
             close_fds=True,
         )
+    except BaseException:
+        os.close(opener)
+        raise
     finally:
         os.close(log)
+        os.close(gate)
     # Somebody has to collect the exit status, or a dead child would stay in the process table.
     threading.Thread(target=child.wait, name=f"reaper of {command.name}", daemon=True).start()
     process = Process(
@@ -77,19 +84,17 @@ def start(command: Command, record: Callable[[Process], None]) -> Process:
         started_ticks=start_ticks(child.pid) or 0,
         log=str(command.log),
     )
-    gate = child.stdin
-    assert gate is not None, "the gate is a pipe"
     try:
         record(process)
-        gate.write(b"go\n")
+        os.write(opener, b"go\n")
     finally:
-        gate.close()
+        os.close(opener)
     return process
 
 
 def start_ticks(pid: int) -> int | None:
     """Start time of a living process in clock ticks since boot; None if it is dead or there is no /proc."""
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     if fields is None or fields[0] in "ZX":
         return None
     return int(fields[19])
@@ -97,13 +102,11 @@ def start_ticks(pid: int) -> int | None:
 
 def is_alive(process: Process) -> bool:
     """Tell whether exactly this process still runs."""
-    if process.started_ticks:
+    if PROC.exists():
         return start_ticks(process.pid) == process.started_ticks
     try:
         os.kill(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
+    except (ProcessLookupError, PermissionError):
         return False
     return True
 
@@ -157,7 +160,7 @@ def tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     return [line for line in text.splitlines() if line.strip()][-lines:]
 
 
-def _stat(pid: int) -> list[str] | None:
+def stat_fields(pid: int) -> list[str] | None:
     """Fields of /proc/PID/stat from the third (state) on; the second, the name, may hold anything."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

@@ -5,7 +5,7 @@ machine was restarted) is stopped and made anew: AWS and the cluster must agree,
 memory. A port that another program took first means another try, not a failure.
 """
 
-import datetime
+import datetime as dt
 import secrets
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class UpError(Exception):
 def up(
     folder: Path,
     tools: toolchain.Tools,
-    now: datetime.datetime,
+    now: dt.datetime,
     report: Callable[[str], None],
     *,
     choose_ports: Callable[[], ports.Ports] = ports.choose,
@@ -46,17 +46,16 @@ def up(
             report(f"the laptop world in {folder} is up")
             return found
         _remove_remains(folder, report)
-        for _ in range(TRIES - 1):
+        tries_left = TRIES
+        while True:
+            tries_left -= 1
             try:
                 return _build(folder, tools, choose_ports(), now, report)
             except processes.PartFailedError as error:
-                if not error.port_was_taken:
+                if not error.port_was_taken or tries_left == 0:
                     raise _explained(folder, error) from error
                 report(f"  {error.process.name}: another program took its port; choosing new ports")
-        try:
-            return _build(folder, tools, choose_ports(), now, report)
-        except processes.PartFailedError as error:
-            raise _explained(folder, error) from error
+                world_folder.clear(folder, keep_logs=False)
 
 
 def missing_parts(found: world.World) -> list[str]:
@@ -87,7 +86,7 @@ def _build(
     folder: Path,
     tools: toolchain.Tools,
     chosen: ports.Ports,
-    now: datetime.datetime,
+    now: dt.datetime,
     report: Callable[[str], None],
 ) -> world.World:
     """One try. When it fails or is interrupted, nothing runs any more and only the logs are left."""

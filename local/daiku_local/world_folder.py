@@ -7,7 +7,7 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,7 +22,7 @@ class ForeignFolderError(Exception):
 
 
 @contextmanager
-def held(folder: Path, report: Callable[[str], None]) -> Iterator[None]:
+def held(folder: Path, report: Callable[[str], None]) -> Generator[None]:
     """Make the folder if needed, mark it, and be the only one who changes it.
 
     Raises:

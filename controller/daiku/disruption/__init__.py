@@ -1,0 +1,1 @@
+"""Which nodes may go, and in which order they do."""

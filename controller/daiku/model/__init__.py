@@ -1,0 +1,1 @@
+"""Values: what the cluster and the cloud consist of. No I/O, no clock, no arrays."""

@@ -2,7 +2,8 @@
 
 Only names that someone else reads or writes are here. What Daiku adds is under `daiku.dev/`.
 
-Source: karpenter.sh/v1 and karpenter.k8s.aws/v1 well-known names; kubernetes.io/docs/reference/labels-annotations-taints.
+Source: karpenter.sh/v1 and karpenter.k8s.aws/v1 well-known names;
+kubernetes.io/docs/reference/labels-annotations-taints.
 """
 
 from typing import Final
@@ -26,6 +27,8 @@ NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 NODEPOOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 
+EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
+
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
 """Finalizer on NodeClaims and on their Nodes."""
 
@@ -47,3 +50,22 @@ ALIASES: Final = {
     "topology.ebs.csi.aws.com/zone": ZONE,
 }
 """Old key -> the key that means the same today."""
+
+WELL_KNOWN: Final = frozenset(
+    {NODEPOOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD}
+)
+"""Labels that a node gets by itself. A cloud adds its own: every key that its instance types describe."""
+
+_RESTRICTED_DOMAIN: Final = "karpenter.sh"
+
+
+def is_restricted(key: str) -> bool:
+    """Whether nobody but the controller may set the label, unless it is well known."""
+    domain = key.rpartition("/")[0]
+    owned = domain == _RESTRICTED_DOMAIN or domain.endswith("." + _RESTRICTED_DOMAIN)
+    return owned or key == HOSTNAME
+
+
+def node_class_label(group: str, kind: str) -> str:
+    """The label by which NodeClaims and Nodes name their node class."""
+    return f"{group}/{kind.lower()}"

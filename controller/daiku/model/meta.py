@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
-
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +14,8 @@ class Owner:
     name: str
     uid: str
     controller: bool = False
+    block_owner_deletion: bool = False
+    """Foreground deletion of the owner waits until this object is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +28,13 @@ class Meta:
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    labels: Mapping[str, str] = NOTHING
-    annotations: Mapping[str, str] = NOTHING
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     finalizers: tuple[str, ...] = ()
     owners: tuple[Owner, ...] = ()
     created: datetime | None = None
     """None only for an object that does not exist yet."""
-    deleted: datetime | None = field(default=None)
+    deleted: datetime | None = None
     """When deletion was asked for; None while it is wanted."""
 
     @property

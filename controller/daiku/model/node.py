@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daiku.model import condition
 from daiku.model.condition import Condition
 from daiku.model.meta import Meta
 from daiku.model.taints import Taint
@@ -23,3 +24,8 @@ class Node:
     conditions: tuple[Condition, ...] = ()
     unschedulable: bool = False
     """Cordoned."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Its kubelet says that it can run pods."""
+        return condition.is_true(self.conditions, "Ready")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from daiku.model import condition, labels
 from daiku.model.condition import Condition
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.meta import Meta
@@ -35,3 +36,12 @@ class NodeClaim:
     conditions: tuple[Condition, ...] = ()
     last_pod_event: datetime | None = None
     """When a pod last came to or left its node."""
+
+    @property
+    def nodepool(self) -> str:
+        """Name of its NodePool; empty for a NodeClaim made by hand."""
+        return self.meta.labels.get(labels.NODEPOOL, "")
+
+    def is_true(self, kind: str) -> bool:
+        """Whether its condition `kind` is there and True."""
+        return condition.is_true(self.conditions, kind)

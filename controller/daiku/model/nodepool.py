@@ -1,13 +1,13 @@
 """NodePool: which nodes may be made, how many, and when they may be taken away again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.model.instance_type import NodeClassRef
-from daiku.model.meta import NOTHING, Meta
+from daiku.model.meta import Meta
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
 
@@ -16,8 +16,8 @@ from daiku.model.taints import Taint
 class NodeTemplate:
     """What every node of a pool is made from (`spec.template`)."""
 
-    labels: Mapping[str, str] = NOTHING
-    annotations: Mapping[str, str] = NOTHING
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     taints: tuple[Taint, ...] = ()
     startup_taints: tuple[Taint, ...] = ()
     requirements: Requirements

@@ -1,12 +1,16 @@
 """A pod, as far as scheduling and disruption read it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
 
-from daiku.model.meta import NOTHING, Meta
+from daiku.model import labels, units
+from daiku.model.meta import Meta
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Toleration
+
+_CRITICAL: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,7 @@ class Pod:
     ready: bool = False
     scheduled: datetime | None = None
     """When it was bound."""
-    node_selector: Mapping[str, str] = NOTHING
+    node_selector: Mapping[str, str] = field(default_factory=dict[str, str])
     required_node_affinity: tuple[Requirements, ...] = ()
     """Terms that are alternatives (OR); empty means no restriction."""
     tolerations: tuple[Toleration, ...] = ()
@@ -36,3 +40,64 @@ class Pod:
     unsupported: tuple[str, ...] = ()
     """Constraints that are on the pod but not modelled here yet, such as "topologySpreadConstraints":
     such a pod is planned for without them and the report says so."""
+
+    @property
+    def is_daemon(self) -> bool:
+        """Made by a DaemonSet, so it comes and goes with its node."""
+        return any(owner.kind == "DaemonSet" for owner in self.meta.owners)
+
+    @property
+    def is_mirror(self) -> bool:
+        """The shadow of a static pod; only the kubelet can end it."""
+        return any(owner.kind == "Node" for owner in self.meta.owners)
+
+    @property
+    def is_finished(self) -> bool:
+        """Its containers have ended for good; it holds no resources any more."""
+        return self.phase in {"Succeeded", "Failed"}
+
+    @property
+    def is_active(self) -> bool:
+        """Neither finished nor being deleted."""
+        return not self.is_finished and self.meta.deleted is None
+
+    @property
+    def is_critical(self) -> bool:
+        """Of a system priority class: drained last."""
+        return self.priority_class in _CRITICAL
+
+    @property
+    def is_reschedulable(self) -> bool:
+        """Would have to run elsewhere if its node went away.
+
+        A StatefulSet's pod counts even while it is being deleted: its successor waits for its end.
+        """
+        returning = not self.is_finished and any(o.kind == "StatefulSet" for o in self.meta.owners)
+        return (self.is_active or returning) and not self.is_daemon and not self.is_mirror
+
+    @property
+    def is_provisionable(self) -> bool:
+        """Waits for a node that could be made for it."""
+        return (
+            self.unschedulable
+            and not self.node_name
+            and not self.nominated_node_name
+            and self.is_active
+            and not self.is_daemon
+            and not self.is_mirror
+        )
+
+    def must_not_be_disrupted(self, now: datetime) -> bool:
+        """Whether its annotation do-not-disrupt holds: `true`, or a duration since it was bound."""
+        wish = self.meta.annotations.get(labels.DO_NOT_DISRUPT, "")
+        if wish in {"", "false"}:
+            return False
+        if wish == "true":
+            return True
+        try:
+            length = units.parse_duration(wish)
+        except ValueError:
+            return False
+        if length <= timedelta(0):
+            return False
+        return self.scheduled is None or now - self.scheduled < length

@@ -118,7 +118,7 @@ class Requirements:
     def _typo(self, key: str, known: frozenset[str]) -> str:
         """A hint at a known key that contains `key`, is contained in it, or ends alike after the slash."""
         ending = key.rpartition("/")[2]
-        for candidate in sorted({*known, *self.by_key}):
+        for candidate in sorted((*known, *self.by_key)):
             if key in candidate or candidate in key or candidate.rpartition("/")[2] == ending:
                 return f' (typo of "{candidate}"?)'
         return ""

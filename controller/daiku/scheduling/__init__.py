@@ -1,0 +1,1 @@
+"""Where would these pods go? Arrays inside, names at both doors."""

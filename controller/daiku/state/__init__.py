@@ -1,0 +1,1 @@
+"""What is believed: events in, an immutable snapshot out."""

@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +20,7 @@ from daiku_local.agent.aws_api import AwsError
 from daiku_local.agent.instance_types import InstanceType
 from daiku_local.agent.kubernetes_api import KubernetesError
 from daiku_local.agent.node import Instance
-from daiku_local.agent.objects import Json, dig, items
+from daiku_local.agent.objects import Json, dig, items, mapping
 from daiku_local.agent.user_data import NodeConfig
 
 STATUS_FILE = "agent-status.json"
@@ -29,6 +29,8 @@ GONE_PASSES = 2
 DEFAULT_VOLUME_BYTES = 20 * 2**30
 """Root volume of an EKS image when EC2 does not tell."""
 NODES = "/api/v1/nodes"
+FROM_CACHE = {"resourceVersion": "0"}
+"""A list that may be a moment old and costs the API server little."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class Aws(Protocol):
 class Kubernetes(Protocol):
     """What booting asks the API server; `KubernetesApi` is the real one. May raise KubernetesError."""
 
-    def get(self, path: str) -> Json: ...  # noqa: D102 - documented in KubernetesApi
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Json: ...  # noqa: D102
     def create(self, path: str, body: Json) -> Json: ...  # noqa: D102
     def delete(self, path: str, *, uid: str) -> None: ...  # noqa: D102
 
@@ -108,17 +110,17 @@ class Boot:
     """By instance id."""
     volume_sizes: dict[str, int] = field(default_factory=dict[str, int])
     """Bytes of each root volume, by volume id."""
+    verdicts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Why an instance profile may not join a cluster, empty if it may; asked once per pass."""
     written: str = ""
     """Content of the status file."""
 
     def remember(self) -> None:
         """Take up what an earlier agent of this world has joined."""
-        known = files.read_json(self.folder / STATUS_FILE).get("instances")
-        for instance_id, entry in (known or {}).items():
+        known = mapping(files.read_json(self.folder / STATUS_FILE), "instances")
+        for instance_id, entry in known.items():
             if dig(entry, "state") == "joined":
-                self.machines[instance_id] = Machine(
-                    state="joined", node=dig(entry, "node") or ""
-                )
+                self.machines[instance_id] = Machine(state="joined", node=dig(entry, "node") or "")
 
     def step(self, now: float) -> None:
         """Bring Nodes in line with what EC2 runs.
@@ -131,6 +133,7 @@ class Boot:
             KubernetesError: The same of the API server.
         """
         instances = self.aws.list_instances()
+        self.verdicts.clear()
         try:
             self._forget_gone(instances)
             self._size_volumes(instances)
@@ -155,7 +158,8 @@ class Boot:
                 self._join(instance, machine, machine.config)
         except WillNotJoinError as error:
             self._note(instance, machine, "refused", str(error))
-        except CannotJoinYetError as error:
+        except (CannotJoinYetError, AwsError) as error:
+            # One instance that AWS cannot explain must not hold up the others.
             self._note(instance, machine, "waiting", str(error))
 
     def _read_user_data(self, instance: Instance) -> NodeConfig:
@@ -210,16 +214,24 @@ class Boot:
 
     def _require_access(self, instance: Instance, cluster: str) -> None:
         if instance.profile_arn is None:
-            raise CannotJoinYetError("it has no instance profile, so no role that may join a cluster")
-        role = self.aws.fetch_role_arn(instance.profile_arn)
-        if role is None:
-            raise CannotJoinYetError(f"its instance profile {instance.profile_arn} holds no role")
-        found = self.aws.fetch_access_entry_type(cluster, role)
-        if found != "EC2_LINUX":
-            kind = f"an access entry of type {found}" if found else "no access entry"
             raise CannotJoinYetError(
-                f"its role {role} has {kind} in cluster {cluster!r}: it needs one of type EC2_LINUX"
+                "it has no instance profile, so no role that may join a cluster"
             )
+        key = (instance.profile_arn, cluster)
+        if key not in self.verdicts:
+            self.verdicts[key] = self._access_problem(*key)
+        if self.verdicts[key]:
+            raise CannotJoinYetError(self.verdicts[key])
+
+    def _access_problem(self, profile_arn: str, cluster: str) -> str:
+        role = self.aws.fetch_role_arn(profile_arn)
+        if role is None:
+            return f"its instance profile {profile_arn} does not exist or holds no role"
+        found = self.aws.fetch_access_entry_type(cluster, role)
+        if found == "EC2_LINUX":
+            return ""
+        kind = f"an access entry of type {found}" if found else "no access entry"
+        return f"its role {role} has {kind} in cluster {cluster!r}: it needs one of type EC2_LINUX"
 
     def _require_own(self, instance: Instance) -> None:
         """A Node of this name exists: fine if it is this machine's, made before a restart."""
@@ -254,7 +266,7 @@ class Boot:
         """
         dying = {each.instance_id for each in instances if each.state == "shutting-down"}
         alive = self.machines.keys() - dying
-        for found in items(self.kubernetes.get(NODES), "items"):
+        for found in items(self.kubernetes.get(NODES, FROM_CACHE), "items"):
             instance_id = node.instance_id(dig(found, "spec", "providerID"))
             if instance_id is None or instance_id in alive:
                 continue
@@ -293,6 +305,3 @@ def _same_certificate(encoded: str, expected: bytes) -> bool:
         return base64.b64decode(encoded, validate=False).strip() == expected.strip()
     except (binascii.Error, ValueError):
         return False
-
-
-__all__ = ["AwsError", "Boot", "Cluster", "Machine"]

@@ -6,12 +6,18 @@ What is not in it goes to moto as it came. The names are those of AWS's API refe
 from collections.abc import Callable
 
 from daiku_local.aws.cloud import Asked, Cloud, Handler
-from daiku_local.aws.eks import clusters
+from daiku_local.aws.ec2 import guards
+from daiku_local.aws.eks import access, clusters, updates, versions
 
 Key = tuple[str, str]
 
 _BY_SERVICE: dict[str, dict[str, Handler]] = {
-    "eks": {**clusters.HANDLERS},
+    "eks": {
+        **access.HANDLERS,
+        **clusters.HANDLERS,
+        **updates.HANDLERS,
+        **versions.HANDLERS,
+    },
 }
 
 OWN: dict[Key, Handler] = {
@@ -21,7 +27,9 @@ OWN: dict[Key, Handler] = {
 }
 """Operations answered here, by service and name."""
 
-GUARDS: dict[Key, Callable[[Cloud, Asked], None]] = {}
+GUARDS: dict[Key, Callable[[Cloud, Asked], None]] = {
+    ("ec2", operation): guard for operation, guard in guards.GUARDS.items()
+}
 """Checks before moto answers: they raise AwsError where AWS would refuse and moto would not."""
 
 LOCK_FREE: frozenset[Key] = frozenset()

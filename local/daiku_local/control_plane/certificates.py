@@ -4,7 +4,7 @@ Everything is made anew for each world and dies with it, so nothing is ever rene
 Certificates use P-256, which is quick; ServiceAccount tokens use RSA, because AWS takes only RS256.
 """
 
-import datetime
+import datetime as dt
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-LIFETIME = datetime.timedelta(days=365)
+LIFETIME = dt.timedelta(days=365)
 """How long a world's certificates are good for; no laptop world lives as long."""
-LEEWAY = datetime.timedelta(minutes=5)
+LEEWAY = dt.timedelta(minutes=5)
 """Certificates begin this long ago, so that a clock that is set back a little does no harm."""
 SERVING_NAMES = (
     "localhost",
@@ -47,7 +47,7 @@ class Pair:
     """Signed by the authority, or by itself if it is the authority."""
 
 
-def write_all(folder: Path, now: datetime.datetime) -> None:
+def write_all(folder: Path, now: dt.datetime) -> None:
     """Make every key and certificate of a world in `folder` (private files are 0600).
 
     Files: ca, serving and one per client, each NAME.crt and NAME.key; service-account.key and .pub.
@@ -69,7 +69,7 @@ def write_private(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _authority(now: datetime.datetime) -> Pair:
+def _authority(now: dt.datetime) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "daiku laptop world")])
     usage = x509.KeyUsage(
@@ -91,24 +91,33 @@ def _authority(now: datetime.datetime) -> Pair:
     return Pair(key=key, certificate=builder.sign(key, hashes.SHA256()))
 
 
-def _serving(authority: Pair, now: datetime.datetime) -> Pair:
+def _serving(authority: Pair, now: dt.datetime) -> Pair:
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in SERVING_NAMES]
     alternatives += [x509.IPAddress(ipaddress.ip_address(each)) for each in SERVING_ADDRESSES]
     # etcd presents it to its own client port as well, hence both purposes.
     purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-    return _leaf(authority, "kube-apiserver", None, purposes, now, alternatives)
+    return _leaf(
+        authority,
+        name="kube-apiserver",
+        group=None,
+        purposes=purposes,
+        now=now,
+        alternatives=alternatives,
+    )
 
 
-def _client(authority: Pair, name: str, group: str | None, now: datetime.datetime) -> Pair:
-    return _leaf(authority, name, group, [ExtendedKeyUsageOID.CLIENT_AUTH], now, [])
+def _client(authority: Pair, name: str, group: str | None, now: dt.datetime) -> Pair:
+    purposes = [ExtendedKeyUsageOID.CLIENT_AUTH]
+    return _leaf(authority, name=name, group=group, purposes=purposes, now=now, alternatives=[])
 
 
 def _leaf(
     authority: Pair,
+    *,
     name: str,
     group: str | None,
     purposes: list[x509.ObjectIdentifier],
-    now: datetime.datetime,
+    now: dt.datetime,
     alternatives: list[x509.GeneralName],
 ) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
@@ -126,7 +135,7 @@ def _builder(
     subject: x509.Name,
     issuer: x509.Name,
     key: ec.EllipticCurvePrivateKey,
-    now: datetime.datetime,
+    now: dt.datetime,
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()

@@ -112,6 +112,8 @@ def kube_controller_manager(settings: Settings) -> Sequence[str]:
         f"--tls-cert-file={pki / 'serving.crt'}",
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
+        # The lookup would wait forever for an aggregation layer that nobody has set up.
+        "--authentication-skip-lookup=true",
         f"--root-ca-file={pki / 'ca.crt'}",
         f"--cluster-signing-cert-file={pki / 'ca.crt'}",
         f"--cluster-signing-key-file={pki / 'ca.key'}",
@@ -150,6 +152,7 @@ def kube_scheduler(settings: Settings) -> Sequence[str]:
         f"--tls-cert-file={pki / 'serving.crt'}",
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
+        "--authentication-skip-lookup=true",
     )
 
 

@@ -70,7 +70,8 @@ def _shape(source: str, name: str, module: str) -> Shape | None:
     nested: dict[str, str] = {}
     for parameter, annotation, optional, _ in _PARAMETER.findall(head):
         key = camel.get(parameter, parameter)
-        inner = _NESTED.search(annotation)
+        # A policy may be given as text or as an object; such a choice is IAM's to judge.
+        inner = None if "Union[_builtins.str" in annotation else _NESTED.search(annotation)
         nested[key] = inner[1] if inner else ""
         if not optional:
             required.add(key)
@@ -115,9 +116,7 @@ def check(package: str, shape: Shape, given: Plain, path: str = "") -> Iterator[
             yield from _check_nested(package, shape.module, inner, value, path + name)
 
 
-def _check_nested(
-    package: str, module: str, name: str, value: Any, path: str
-) -> Iterator[Failure]:
+def _check_nested(package: str, module: str, name: str, value: Any, path: str) -> Iterator[Failure]:
     shape = _nested_shape(package, module, name)
     if shape is None or value is UNKNOWN or value is None:
         return

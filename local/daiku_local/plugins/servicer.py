@@ -113,7 +113,13 @@ class Provider(Protocol):
         ...
 
     def update(
-        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain, timeout: float
+        self,
+        subject: Subject,
+        identifier: str,
+        old: Plain,
+        new: Plain,
+        state: Plain,
+        timeout: float,
     ) -> Plain:
         """Change the resource in place; give its outputs."""
         ...
@@ -285,9 +291,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     @_answering
     async def Delete(self, request: Any, _context: Any) -> empty_pb2.Empty:
         subject, state = Subject(urn=request.urn), values.decode_all(request.properties)
-        await asyncio.to_thread(
-            self._provider.delete, subject, request.id, state, request.timeout
-        )
+        await asyncio.to_thread(self._provider.delete, subject, request.id, state, request.timeout)
         return empty_pb2.Empty()
 
 

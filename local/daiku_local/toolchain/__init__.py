@@ -89,47 +89,60 @@ def _make(
 ) -> None:
     start = time.monotonic()
     report(f"making {', '.join(bundle.title for bundle in bundles)} in {kept.root}, once")
-    reachable = _reachable(bundles, platform, report)
+    releases = _reachable_releases(bundles, platform, report)
+    if to_build := [bundle for bundle in bundles if bundle.name not in releases]:
+        report(
+            "a first build downloads and compiles everything: about "
+            f"{sum(b.build_minutes for b in to_build):.0f} min on two cores; "
+            "an interrupted one goes on where it was"
+        )
+        with kept.workshop() as folder:
+            source.check_space(to_build, folder)
     for bundle in bundles:
         begun = time.monotonic()
-        origin, size = _make_one(bundle, kept, platform, reachable, report)
-        report(
-            f"{bundle.title}: ready after {time.monotonic() - begun:.0f} s, "
-            f"{size >> 20} MiB, {origin}"
-        )
+        origin, size = _make_one(bundle, releases.get(bundle.name), kept, report)
+        if not kept.has(bundle):
+            raise ToolchainError(
+                tool=bundle.title,
+                problem=f"was made, but what is in {kept.tools} cannot be executed",
+                remedy="set DAIKU_CACHE to a folder of a disk that is not mounted noexec",
+            )
+        seconds = time.monotonic() - begun
+        report(f"{bundle.title}: ready after {seconds:.0f} s, {size >> 20} MiB, {origin}")
     report(f"all tools are ready after {time.monotonic() - start:.0f} s")
 
 
 def _make_one(
     bundle: recipe.Bundle,
+    official: recipe.Release | None,
     kept: store.Store,
-    platform: str,
-    reachable: set[str],
     report: Callable[[str], None],
 ) -> tuple[str, int]:
     """Make and install `bundle`; gives its origin and its size in bytes."""
-    official = bundle.releases.get(platform)
-    if official is not None and urlsplit(official.url).netloc in reachable:
+    if official is not None:
         try:
             with kept.workshop() as folder:
                 made = release.download(bundle.title, official, folder, report)
                 return "official release", kept.install(bundle, made, official.url)
         except release.ReleaseUnusable as refused:
             report(f"{bundle.title}: {refused}; building it instead")
+            with kept.workshop() as folder:
+                source.check_space([bundle], folder)
     with kept.workshop() as folder:
         made = source.build(bundle, folder, report)
-        return "built from source", kept.install(bundle, made, "built from Go modules")
+        return "built from source", kept.install(bundle, made, "Go modules")
 
 
-def _reachable(
+def _reachable_releases(
     bundles: Iterable[recipe.Bundle], platform: str, report: Callable[[str], None]
-) -> set[str]:
-    """Hosts of releases that answer; says which do not."""
-    urls = [b.releases[platform].url for b in bundles if platform in b.releases]
-    hosts = release.reachable_hosts(urls)
-    if silent := sorted({urlsplit(url).netloc for url in urls} - hosts):
+) -> dict[str, recipe.Release]:
+    """Name of each bundle whose release can be had from here, to that release."""
+    official = {b.name: b.releases[platform] for b in bundles if platform in b.releases}
+    hosts = release.reachable_hosts(pinned.url for pinned in official.values())
+    silent = {urlsplit(pinned.url).netloc for pinned in official.values()} - hosts
+    if silent:
         report(
-            f"no answer from {' and '.join(silent)} within {release.PATIENCE_SECONDS:.0f} s: "
-            "building from source what would be downloaded there"
+            f"{' and '.join(sorted(silent))} cannot be reached from here: "
+            "building from source what would come from there"
         )
-    return hosts
+    return {name: r for name, r in official.items() if urlsplit(r.url).netloc in hosts}

@@ -3,6 +3,7 @@
 import sys
 
 from daiku_local import toolchain
+from daiku_local.toolchain import progress
 
 
 def main() -> int:
@@ -10,12 +11,12 @@ def main() -> int:
     try:
         tools = toolchain.ensure()
     except toolchain.ToolchainError as error:
-        print(f"tools: {error}", file=sys.stderr)
+        progress.to_stderr(str(error))
         return 1
     except KeyboardInterrupt:
-        print("tools: interrupted; what is done is kept", file=sys.stderr)
+        progress.to_stderr("interrupted; what is done is kept")
         return 130
-    print(tools.folder)
+    sys.stdout.write(f"{tools.folder}\n")
     return 0
 
 

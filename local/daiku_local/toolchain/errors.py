@@ -1,10 +1,22 @@
 """What goes wrong while the tools are made, always with the remedy."""
 
+import shlex
 from collections.abc import Sequence
 
 
 class ToolchainError(Exception):
-    """A tool could not be made; the message names it, what was tried, what came of it and the remedy."""
+    """A tool could not be made; the message says what was tried, what came of it, the remedy."""
+
+    tool: str
+    """What could not be made, such as "kubernetes 1.34.4"."""
+    problem: str
+    """What was asked and what was found."""
+    remedy: str
+    """What the reader can do."""
+    command: tuple[str, ...]
+    """The command that ended badly; empty when none was involved."""
+    output: tuple[str, ...]
+    """The last lines that the command printed."""
 
     def __init__(
         self,
@@ -16,18 +28,13 @@ class ToolchainError(Exception):
         output: Sequence[str] = (),
     ) -> None:
         self.tool = tool
-        """Name of the set of tools, such as "kubernetes"."""
         self.problem = problem
-        """What was asked and what was found."""
         self.remedy = remedy
-        """What the reader can do."""
         self.command = tuple(command)
-        """The command that ended badly; empty when none was involved."""
         self.output = tuple(output)
-        """The last lines that the command printed."""
         lines = [f"{tool}: {problem}"]
         if self.command:
-            lines.append(f"  command: {' '.join(self.command)}")
+            lines.append(f"  command: {shlex.join(self.command)}")
         lines += [f"  | {line}" for line in self.output]
         lines.append(f"  remedy: {remedy}")
         super().__init__("\n".join(lines))

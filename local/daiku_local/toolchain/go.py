@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from daiku_local.toolchain import progress
 from daiku_local.toolchain.errors import ToolchainError
@@ -23,6 +24,15 @@ LINES_KEPT = 15
 """Lines of output that an error shows."""
 _FOREIGN = ("GOOS", "GOARCH", "GOEXPERIMENT", "GO111MODULE", "GOBIN", "GOROOT", "GOTMPDIR")
 """Settings of the user's own Go work that would change what is built here."""
+_NETWORK_SIGNS = (
+    "dial tcp",
+    "proxyconnect",
+    "timeout",
+    "no such host",
+    "EOF",
+    "GOPROXY",
+    "reading ",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,30 +43,21 @@ class Go:
     """Its GOROOT."""
     version: str
     """Its version, such as "1.26.6"."""
+    environment: Mapping[str, str]
+    """Every environment variable that it is run with."""
 
     @property
     def command(self) -> str:
         """Path of the go command."""
         return str(self.root / "bin" / "go")
 
-    def environment(self) -> dict[str, str]:
-        """The environment in which it runs: this process's, without what would change the result."""
-        kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-        return {
-            **kept,
-            "GOROOT": str(self.root),
-            "GOTOOLCHAIN": "local",
-            "GOFLAGS": "-mod=mod",
-            "GOWORK": "off",
-            "CGO_ENABLED": "0",
-        }
 
-
-def find(tool: str) -> Go:
+def find(tool: str, inherited: Mapping[str, str] = os.environ) -> Go:
     """Find the Go of this Python environment.
 
     Args:
         tool: What needs it, for the message.
+        inherited: Environment variables, of which it gets all that cannot change what it builds.
 
     Raises:
         ToolchainError: It is not installed.
@@ -77,10 +78,19 @@ def find(tool: str) -> Go:
     if not os.access(root / "bin" / "go", os.X_OK):
         raise ToolchainError(
             tool=tool,
-            problem=f"must be built, but {DISTRIBUTION} {distribution.version} has no {root}/bin/go",
+            problem=f"must be built, but {root}/bin/go of {DISTRIBUTION} {distribution.version} "
+            "is not there",
             remedy=remedy,
         )
-    return Go(root=root, version=distribution.version)
+    kept = {name: value for name, value in inherited.items() if name not in _FOREIGN}
+    settings = {
+        "GOROOT": str(root),
+        "GOTOOLCHAIN": "local",
+        "GOFLAGS": "-mod=mod",
+        "GOWORK": "off",
+        "CGO_ENABLED": "0",
+    }
+    return Go(root=root, version=distribution.version, environment={**kept, **settings})
 
 
 def run(
@@ -98,17 +108,27 @@ def run(
     """
     command = [go.command, *arguments]
     output = _Output()
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=go.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=go.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise ToolchainError(
+            tool=tool,
+            problem=f"Go {go.version} does not start: {error}",
+            command=command,
+            remedy="remove .venv and run `make setup` on this machine",
+        ) from error
+    reader = threading.Thread(
+        target=output.read, args=(process.stdout,), daemon=True, name="go-output"
     )
-    reader = threading.Thread(target=output.read, args=(process,), daemon=True, name="go-output")
     reader.start()
     try:
         with progress.heartbeat(report, lambda seconds: f"{tool}: {output.describe(seconds)}"):
@@ -134,7 +154,7 @@ def module_folder(go: Go, module: str, *, tool: str, folder: Path) -> Path:
     """
     command = [go.command, "mod", "download", "-json", module]
     answer = subprocess.run(
-        command, cwd=folder, env=go.environment(), capture_output=True, text=True, check=False
+        command, cwd=folder, env=go.environment, capture_output=True, text=True, check=False
     )
     description: Mapping[str, str] = {}
     with contextlib.suppress(ValueError):
@@ -157,7 +177,7 @@ def cache_folders(go: Go, folder: Path) -> tuple[Path, ...]:
     answer = subprocess.run(
         [go.command, "env", "GOCACHE", "GOMODCACHE"],
         cwd=folder,
-        env=go.environment(),
+        env=go.environment,
         capture_output=True,
         text=True,
         check=False,
@@ -174,22 +194,17 @@ class _Output:
         self._downloaded = 0
         self._compiled = 0
 
-    def read(self, process: subprocess.Popen[str]) -> None:
-        """Take every line that `process` prints, until it ends."""
-        assert process.stdout is not None
-        for raw in process.stdout:
-            line = raw.rstrip()
-            self._lines.append(line)
-            if line.startswith("go: downloading "):
-                self._downloaded += 1
-            elif _is_import_path(line):
-                self._compiled += 1
-            else:
-                self._errors.append(line)
+    def read(self, pipe: IO[str]) -> None:
+        """Take every line that the command prints, until it ends; closes `pipe`."""
+        with pipe:
+            for raw in pipe:
+                self._take(raw.rstrip())
 
     def describe(self, seconds: float) -> str:
         """How far it is, after `seconds`."""
-        latest = self._lines[-1].removeprefix("go: ") if self._lines else "no output yet"
+        if not self._lines:
+            return f"{seconds:.0f} s so far, resolving modules or linking"
+        latest = self._lines[-1].removeprefix("go: ")
         return (
             f"{seconds:.0f} s so far, {self._downloaded} modules downloaded, "
             f"{self._compiled} packages compiled, latest: {latest}"
@@ -198,6 +213,15 @@ class _Output:
     def last(self) -> list[str]:
         """The last lines that tell what went wrong; the last lines at all when none does."""
         return list(self._errors or self._lines)
+
+    def _take(self, line: str) -> None:
+        self._lines.append(line)
+        if line.startswith("go: downloading "):
+            self._downloaded += 1
+        elif _is_import_path(line):
+            self._compiled += 1
+        else:
+            self._errors.append(line)
 
 
 def _is_import_path(line: str) -> bool:
@@ -221,13 +245,16 @@ def _remedy(output: Sequence[str]) -> str:
     text = "\n".join(output)
     if "no space left" in text:
         return "free disk space, then run the command again: what is done is kept"
-    if any(sign in text for sign in ("dial tcp", "proxyconnect", "timeout", "no such host", "EOF")):
+    if any(sign in text for sign in _NETWORK_SIGNS):
         return (
             "the Go modules cannot be downloaded: check the network and `go env GOPROXY GOSUMDB` "
             "(behind a proxy set HTTPS_PROXY or GOPROXY), then run the command again"
         )
     if "signal: killed" in text:
-        return "the compiler was killed, usually for lack of memory (2 GiB are needed): free some and run the command again"
+        return (
+            "the compiler was killed, usually for lack of memory (it needs about 3 GiB): "
+            "free some, then run the command again"
+        )
     return (
         "run the command again; what is done is kept. If it ends the same way, report these lines"
     )

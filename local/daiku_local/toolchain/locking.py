@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from daiku_local.toolchain import progress
 
 
 @contextmanager
-def held(path: Path, report: Callable[[str], None]) -> Iterator[None]:
+def held(path: Path, report: Callable[[str], None]) -> Generator[None]:
     """Hold the lock at `path`, waiting for whoever holds it now."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:
@@ -30,10 +30,12 @@ def held(path: Path, report: Callable[[str], None]) -> Iterator[None]:
             ):
                 fcntl.flock(file, fcntl.LOCK_EX)
         file.truncate(0)
-        file.write(json.dumps({"pid": os.getpid(), "command": " ".join(sys.argv)}))
+        file.write(json.dumps({"pid": os.getpid(), "command": " ".join(sys.orig_argv)}))
         file.flush()
-        yield
-        file.truncate(0)
+        try:
+            yield
+        finally:
+            file.truncate(0)
 
 
 def _holder(path: Path) -> str:

@@ -13,7 +13,7 @@ ETCD = "3.6.5"
 KWOK = "0.7.0"
 PULUMI = "3.200.0"
 LANGUAGE_HOST = "3.79.0"
-"""Last version of Pulumi's SDK module that holds the Python language host; later it has a module of its own, without versions."""
+"""Last SDK module that holds the Python language host; later hosts are in a module without tags."""
 
 _STAGING = (
     "api", "apiextensions-apiserver", "apimachinery", "apiserver", "cli-runtime", "client-go",
@@ -79,7 +79,8 @@ def _kubernetes() -> Bundle:
         ),
         releases={
             platform: Release(
-                url=f"https://dl.k8s.io/v{KUBERNETES}/kubernetes-server-{platform.replace('/', '-')}.tar.gz",
+                url=f"https://dl.k8s.io/v{KUBERNETES}/"
+                f"kubernetes-server-{platform.replace('/', '-')}.tar.gz",
                 algorithm="sha512",
                 digest=digest,
                 members={f"kubernetes/server/bin/{tool}": tool for tool in _KUBERNETES_TOOLS},
@@ -87,7 +88,7 @@ def _kubernetes() -> Bundle:
             for platform, digest in _KUBERNETES_SHA512.items()
         },
         build_minutes=4,
-        build_bytes=3 * GIB,
+        build_bytes=4 * GIB,
     )
 
 
@@ -110,7 +111,7 @@ def _etcd() -> Bundle:
         builds=(Build(files={"go.mod": _go_mod("etcd", module, ETCD)}, packages={module: "etcd"}),),
         releases={name: release(name, digest) for name, digest in _ETCD_SHA256.items()},
         build_minutes=0.5,
-        build_bytes=GIB // 2,
+        build_bytes=GIB,
     )
 
 
@@ -167,7 +168,7 @@ def _pulumi() -> Bundle:
             ),
         ),
         build_minutes=2,
-        build_bytes=3 * GIB // 2,
+        build_bytes=2 * GIB,
     )
 
 

@@ -1,21 +1,24 @@
 """Lines that tell a waiting person what is being done, and that it is still alive.
 
 Everything here reports through one callable that takes a line. Nothing is coloured or overwritten:
-the same lines go to a terminal and to a log.
+the same lines go to a terminal and to a log. The callable is called from a thread of its own while
+something long runs.
 """
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 HEARTBEAT_SECONDS = 15.0
+"""Nobody looks at a silent screen for longer than this."""
 
 
 def to_stderr(line: str) -> None:
     """Print `line` on standard error."""
-    print(f"tools: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"tools: {line}\n")
+    sys.stderr.flush()
 
 
 @contextmanager
@@ -24,7 +27,7 @@ def heartbeat(
     line: Callable[[float], str],
     *,
     seconds: float = HEARTBEAT_SECONDS,
-) -> Iterator[None]:
+) -> Generator[None]:
     """Report `line(seconds so far)` every `seconds` until the block ends."""
     done = threading.Event()
     start = time.monotonic()

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +56,8 @@ class Store:
         """Take every file of the folder `made` as `bundle`'s tools; gives their size in bytes.
 
         Args:
+            bundle: What the files are.
+            made: A folder of the workshop with the finished files and nothing else.
             origin: Where they come from, for the manifest.
         """
         self.tools.mkdir(parents=True, exist_ok=True)
@@ -82,8 +84,8 @@ class Store:
         return sum(int(entry["size"]) for entry in files.values())
 
     @contextmanager
-    def workshop(self) -> Iterator[Path]:
-        """An empty folder on the same disk, removed at the end. Only the holder of the lock works."""
+    def workshop(self) -> Generator[Path]:
+        """An empty folder on the same disk, removed at the end. Only the lock's holder may ask."""
         self.root.mkdir(parents=True, exist_ok=True)
         for abandoned in self.root.glob(f"{_WORK}*"):
             shutil.rmtree(abandoned, ignore_errors=True)

@@ -1,5 +1,7 @@
 """What the stand-in remembers of launches beyond moto's own model of an instance."""
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +22,8 @@ class Launch:
     """Id of the instance profile."""
     client_token: str = ""
     """Token of the request."""
-    usage_operation_at: float = 0.0
-    """When it was launched, seconds since 1970."""
+    number: int = 0
+    """Number of the launch, counted over the account from 1."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,5 +54,7 @@ class Launches:
 
     by_instance: dict[str, Launch] = field(default_factory=dict[str, Launch])
     """Launches by instance id."""
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    """Gives each launch its number."""
     by_token: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """For each client token of RunInstances: a digest of its request, and the reservation's id."""

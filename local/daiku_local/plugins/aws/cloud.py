@@ -143,7 +143,9 @@ def explain(error: Exception, doing: str) -> ProviderError:
     if isinstance(error, botocore.exceptions.ClientError):
         details: Any = error.response
         message = details.get("Error", {}).get("Message", "")
-        return ProviderError(f"{doing}: {error.operation_name} answered {code_of(error)}: {message}")
+        return ProviderError(
+            f"{doing}: {error.operation_name} answered {code_of(error)}: {message}"
+        )
     if isinstance(error, botocore.exceptions.EndpointConnectionError):
         return ProviderError(
             f"{doing}: nothing answers at {loopback_endpoint()}: `daiku local status` tells whether "

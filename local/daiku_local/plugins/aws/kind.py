@@ -6,6 +6,7 @@ A type is a class with a token and four verbs in AWS's own words. What all types
 
 from typing import Any, ClassVar, TypeVar
 
+from daiku_local.plugins import values
 from daiku_local.plugins.aws.cloud import Cloud, tag_list
 from daiku_local.plugins.values import Plain
 
@@ -47,6 +48,11 @@ class Kind:
             known: Its last known properties: inputs, after `create` only those.
         """
         raise NotImplementedError
+
+    def same(self, name: str, observed: Any, wanted: Any) -> bool:
+        """Tell whether what AWS shows for the input `name` is what the program asks for."""
+        del name
+        return values.covers(observed, wanted)
 
     def update(self, cloud: Cloud, identifier: str, new: Plain, changed: set[str]) -> None:
         """Set the inputs `changed`, all of them in `live`, to their values in `new`."""

@@ -122,9 +122,7 @@ class AwsProvider:
             paths |= here
             if key in kind.fixed or key == "region":
                 replaces |= here.keys()
-        return Difference(
-            paths=paths, replaces=frozenset(replaces), delete_first=kind.delete_first
-        )
+        return Difference(paths=paths, replaces=frozenset(replaces), delete_first=kind.delete_first)
 
     def preview_create(self, subject: Subject, inputs: Plain) -> Plain:
         """Give the inputs: everything else is known after."""
@@ -191,7 +189,7 @@ class AwsProvider:
         drifted = {
             key: observed[key]
             for key in (inputs.keys() | ({"tags"} & observed.keys())) & observed.keys()
-            if not values.covers(observed[key], inputs.get(key))
+            if not kind.same(key, observed[key], inputs.get(key))
         }
         fresh = {**inputs, **drifted}
         return {k: v for k, v in fresh.items() if v is not None}, self._outputs(
@@ -206,7 +204,13 @@ class AwsProvider:
         return {**state, **new}
 
     def update(
-        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain, timeout: float
+        self,
+        subject: Subject,
+        identifier: str,
+        old: Plain,
+        new: Plain,
+        state: Plain,
+        timeout: float,
     ) -> Plain:
         """Change tags and live inputs in place."""
         del timeout

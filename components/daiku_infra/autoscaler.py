@@ -1,0 +1,95 @@
+"""Autoscaler: the controller in its cluster, with its API and no more rights than it uses.
+
+It is made after the nodes it runs on, and so on destroy it goes before them. What it manages must
+in turn go before it: pass `controller` to NodePools.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pulumi
+
+from daiku_infra import crds, manifests, objects, outputs
+from daiku_infra.cluster_ref import ClusterRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoscalerArgs:
+    """What an Autoscaler is made from."""
+
+    cluster: ClusterRef
+    """The cluster it runs in and scales. The Kubernetes provider is given in the options."""
+    role_arn: pulumi.Input[str]
+    """IAM role of its ServiceAccount `daiku`."""
+    queue_name: pulumi.Input[str]
+    """Queue that interruptions are announced in."""
+    image: str
+    """Image reference."""
+    replicas: int = 2
+    """Pods, at least 1. One leads; another takes over within seconds."""
+    namespace: str = "kube-system"
+    """Namespace, which must exist."""
+    cpu_request: str = "500m"
+    """CPU that each pod asks for, as Kubernetes writes it."""
+    memory: str = "1Gi"
+    """Memory that each pod asks for, and its limit."""
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    """Settings of the controller by environment name, beyond those that the component gives."""
+    crd_folder: str | None = None
+    """Folder of the API's definitions; those of the controller beside this package when absent."""
+
+
+class Autoscaler(pulumi.ComponentResource):
+    """The controller, running."""
+
+    controller: pulumi.Output[str]
+    """Name of its Deployment, once it is rolled out."""
+
+    def __init__(
+        self, name: str, args: AutoscalerArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Register the controller's resources."""
+        super().__init__("daiku:index:Autoscaler", name, None, opts)
+        own = pulumi.ResourceOptions(parent=self)
+        folder = Path(args.crd_folder) if args.crd_folder else crds.folder()
+        # Rights and API first, and last to go: a controller without them could finish nothing.
+        controller = _controller(args)
+        definitions = {f"crd-{crd['spec']['names']['plural']}": crd for crd in crds.load(folder)}
+        rights = {
+            "service-account": manifests.service_account(controller),
+            "cluster-role": manifests.cluster_role(),
+            "cluster-role-binding": manifests.cluster_role_binding(controller),
+            "role": manifests.role(controller),
+            "role-binding": manifests.role_binding(controller),
+            "disruption-budget": manifests.disruption_budget(controller),
+        }
+        needed = [
+            objects.create(f"{name}-{label}", manifest, own)
+            for label, manifest in {**definitions, **rights}.items()
+        ]
+        deployment = objects.create(
+            name,
+            manifests.deployment(controller),
+            pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[*needed, *outputs.before(args.cluster.system_nodes, args.role_arn)],
+            ),
+        )
+        self.controller = deployment.metadata["name"]
+        self.register_outputs({"controller": self.controller})
+
+
+def _controller(args: AutoscalerArgs) -> manifests.Controller:
+    """What the manifests need of the arguments."""
+    return manifests.Controller(
+        namespace=args.namespace,
+        image=args.image,
+        replicas=args.replicas,
+        cluster=args.cluster.name,
+        region=args.cluster.region,
+        role_arn=args.role_arn,
+        queue_name=args.queue_name,
+        cpu_request=args.cpu_request,
+        memory=args.memory,
+        environment=args.environment,
+    )

@@ -1,0 +1,97 @@
+"""NodePools: which nodes this stack wants, as NodePool and EC2NodeClass objects.
+
+On destroy a NodePool is gone only when its last node is, then its node class goes, then the
+controller that drained them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from daiku_infra import manifests, objects, outputs
+from daiku_infra.cluster_ref import ClusterRef
+
+DRAIN_TIMEOUT = "30m"
+"""How long a destroy waits for the nodes of one NodePool to be drained and terminated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClassArgs:
+    """One EC2NodeClass."""
+
+    name: str
+    """Its name."""
+    spec: dict[str, Any]
+    """Its spec, in the words of the API. Selector terms and the instance profile may be absent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePoolArgs:
+    """One NodePool."""
+
+    name: str
+    """Its name."""
+    spec: dict[str, Any]
+    """Its spec, in the words of the API."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePoolsArgs:
+    """What NodePools are made from."""
+
+    cluster: ClusterRef
+    """The cluster. The Kubernetes provider is given in the options."""
+    controller: pulumi.Input[str]
+    """The controller that keeps them: Autoscaler.controller. They go before it."""
+    instance_profile_name: pulumi.Input[str]
+    """Instance profile of node classes that name neither a profile nor a role."""
+    node_classes: list[NodeClassArgs]
+    """How nodes are made."""
+    node_pools: list[NodePoolArgs]
+    """Which nodes there may be."""
+
+
+class NodePools(pulumi.ComponentResource):
+    """The NodePools of a stack."""
+
+    names: list[pulumi.Output[str]]
+    """Names of the NodePools."""
+
+    def __init__(
+        self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Register the objects."""
+        super().__init__("daiku:index:NodePools", name, None, opts)
+        after_controller = outputs.before(args.controller, args.cluster.security_group_id)
+        timeouts = pulumi.CustomTimeouts(delete=DRAIN_TIMEOUT)
+        classes = [
+            objects.CustomObject(
+                f"{name}-class-{node_class.name}",
+                manifests.node_class(
+                    node_class.name,
+                    node_class.spec,
+                    cluster=args.cluster.name,
+                    profile=args.instance_profile_name,
+                    common_tags=args.cluster.tags,
+                ),
+                pulumi.ResourceOptions(
+                    parent=self, depends_on=after_controller, custom_timeouts=timeouts
+                ),
+            )
+            for node_class in args.node_classes
+        ]
+        pools = [
+            objects.CustomObject(
+                f"{name}-pool-{pool.name}",
+                manifests.node_pool(pool.name, pool.spec),
+                pulumi.ResourceOptions(
+                    parent=self,
+                    depends_on=[*classes, *after_controller],
+                    custom_timeouts=timeouts,
+                ),
+            )
+            for pool in args.node_pools
+        ]
+        self.names = [pool.metadata["name"] for pool in pools]
+        self.register_outputs({"names": self.names})

@@ -1,0 +1,84 @@
+"""IAM roles with their policies attached."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from daiku_infra import outputs, policies
+from daiku_infra.providers import aws
+
+NODE_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonSSMManagedInstanceCore",
+)
+"""AWS's own policies that every node needs: to join, to give pods addresses, to pull, to be reached."""
+
+
+class AttachedRole:
+    """A role that is handed out only with all its policies."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        role_name: str,
+        trust: pulumi.Input[str],
+        policy_arns: Sequence[pulumi.Input[str]],
+        role_tags: dict[str, str],
+        parent: pulumi.Resource,
+    ) -> None:
+        """Register the role and one attachment per policy.
+
+        Args:
+            name: Name of the resources.
+            role_name: Name of the role in IAM.
+            trust: Who may assume it, as JSON.
+            policy_arns: Policies to attach, in an order that stays.
+            role_tags: Its tags.
+            parent: The component it belongs to.
+        """
+        role = aws.iam.Role(
+            name,
+            name=role_name,
+            assume_role_policy=trust,
+            tags=role_tags,
+            opts=pulumi.ResourceOptions(parent=parent),
+        )
+        attachments = [
+            aws.iam.RolePolicyAttachment(
+                f"{name}-{index}",
+                role=role.name,
+                policy_arn=arn,
+                opts=pulumi.ResourceOptions(parent=role),
+            )
+            for index, arn in enumerate(policy_arns)
+        ]
+        attached: list[Any] = [attachment.id for attachment in attachments]
+        self.arn: pulumi.Output[str] = outputs.once(role.arn, *attached)
+        """ARN of the role, once its policies are attached."""
+        self.name: pulumi.Output[str] = outputs.once(role.name, *attached)
+        """Name of the role, once its policies are attached."""
+
+
+def node_role(
+    name: str,
+    *,
+    role_name: str,
+    partition: str,
+    role_tags: dict[str, str],
+    parent: pulumi.Resource,
+    more_policies: Sequence[pulumi.Input[str]] = (),
+) -> AttachedRole:
+    """Give a role that instances may have in order to be nodes."""
+    aws_owned = [f"arn:{partition}:iam::aws:policy/{policy}" for policy in NODE_POLICIES]
+    return AttachedRole(
+        name,
+        role_name=role_name,
+        trust=policies.render(policies.service_trust("ec2.amazonaws.com")),
+        policy_arns=[*aws_owned, *more_policies],
+        role_tags=role_tags,
+        parent=parent,
+    )

@@ -1,0 +1,348 @@
+"""From bytes of the API server to values of `daiku.model`, once, at the door.
+
+A kind is decoded in two steps: msgspec reads the fields of `wire`, a function here makes the model value. Pods of
+one owner spell their resources, tolerations and affinity alike, so each spelling is read once and the value shared.
+Anything that cannot be read is `Unreadable`, one object at a time: one broken object never costs the others.
+Not here: Karpenter's kinds (`decode_karpenter`), which kinds there are (`kinds`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeVar, cast
+
+import msgspec
+
+from daiku.api import wire
+from daiku.model import resources
+from daiku.model.condition import Condition, Status
+from daiku.model.daemonset import DaemonSet
+from daiku.model.meta import NOTHING, Meta, Owner
+from daiku.model.node import Node
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+from daiku.model.requirements import Requirement, Requirements
+from daiku.model.taints import Taint, Toleration
+
+T = TypeVar("T")
+
+DISTINCT_SPECS_MAX: Final = 8192
+"""How many spellings of resources, tolerations and affinity are remembered; one per workload is used."""
+POD_ANNOTATIONS: Final = ("karpenter.sh/", "daiku.dev/", "kubernetes.io/config.")
+"""Beginnings of the annotations of pods that are read; the rest would only cost memory."""
+
+_list_decoder = msgspec.json.Decoder(wire.RawList)
+_line_decoder = msgspec.json.Decoder(wire.WatchLine)
+_status_decoder = msgspec.json.Decoder(wire.Status)
+_meta_decoder = msgspec.json.Decoder(wire.OnlyMeta)
+_affinity_decoder = msgspec.json.Decoder(wire.Affinity)
+_tolerations_decoder = msgspec.json.Decoder(list[wire.Toleration])
+
+
+class Unreadable(Exception):
+    """An object is not what its kind promises; it is left out and the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list."""
+
+    items: Sequence[msgspec.Raw]
+    resource_version: str
+    """Version of the whole list; the same on every page."""
+    next_page: str
+    """Token that asks for the next page; empty on the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: msgspec.Raw
+
+
+def page(content: bytes) -> Page:
+    """Read one page of a list.
+
+    Raises:
+        Unreadable: It is no list.
+    """
+    try:
+        found = _list_decoder.decode(content)
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"a list of the API server cannot be read: {error}") from error
+    return Page(found.items or (), found.metadata.resource_version, found.metadata.continue_ or "")
+
+
+def line(content: bytes) -> Line:
+    """Read one line of a watch.
+
+    Raises:
+        Unreadable: It is no watch event.
+    """
+    try:
+        found = _line_decoder.decode(content)
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"a line of a watch cannot be read: {error}") from error
+    return Line(cast("Any", found.type), found.object)
+
+
+def status(content: bytes) -> wire.Status:
+    """Read why a request was refused; empty when the answer says nothing that can be read."""
+    try:
+        return _status_decoder.decode(content)
+    except msgspec.DecodeError:
+        return wire.Status()
+
+
+def metadata(content: bytes) -> wire.ObjectMeta:
+    """Read the metadata of any object.
+
+    Raises:
+        Unreadable: It has none.
+    """
+    try:
+        return _meta_decoder.decode(content).metadata
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"an object's metadata cannot be read: {error}") from error
+
+
+def pod(content: bytes) -> Pod:
+    """Read a pod."""
+    found = _PODS.decode(content)
+    return _pod(found.metadata, found.spec, found.status)
+
+
+def node(content: bytes) -> Node:
+    """Read a node."""
+    found = _NODES.decode(content)
+    return Node(
+        meta=meta(found.metadata),
+        provider_id=found.spec.provider_id or "",
+        taints=taints(found.spec.taints),
+        capacity=resources.parse(found.status.capacity),
+        allocatable=resources.parse(found.status.allocatable),
+        conditions=conditions(found.status.conditions),
+        unschedulable=bool(found.spec.unschedulable),
+    )
+
+
+def daemon_set(content: bytes) -> DaemonSet:
+    """Read a DaemonSet."""
+    found = _DAEMON_SETS.decode(content)
+    template = found.spec.template
+    template.metadata.namespace = found.metadata.namespace
+    return DaemonSet(
+        meta=meta(found.metadata), template=_pod(template.metadata, template.spec, wire.PodStatus())
+    )
+
+
+def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
+    """Read a PodDisruptionBudget."""
+    found = _BUDGETS.decode(content)
+    return PodDisruptionBudget(
+        meta=meta(found.metadata),
+        selector=found.spec.selector,
+        disruptions_allowed=found.status.disruptions_allowed or 0,
+    )
+
+
+def meta(found: wire.ObjectMeta, annotations: Mapping[str, str] | None = None) -> Meta:
+    """The metadata of an object; `annotations` are those to keep, by default all."""
+    kept = found.annotations if annotations is None else annotations
+    return Meta(
+        name=found.name,
+        namespace=found.namespace or "",
+        uid=found.uid or "",
+        resource_version=found.resource_version or "",
+        generation=found.generation or 0,
+        labels=found.labels or NOTHING,
+        annotations=kept or NOTHING,
+        finalizers=tuple(found.finalizers or ()),
+        owners=tuple(
+            Owner(
+                api_version=o.api_version,
+                kind=o.kind,
+                name=o.name,
+                uid=o.uid,
+                controller=bool(o.controller),
+            )
+            for o in found.owner_references or ()
+        ),
+        created=found.creation_timestamp,
+        deleted=found.deletion_timestamp,
+    )
+
+
+def conditions(found: Sequence[wire.Condition] | None) -> tuple[Condition, ...]:
+    """The conditions of an object; a status that is not True or False is Unknown."""
+    return tuple(
+        Condition(
+            type=c.type,
+            status=cast("Status", c.status if c.status in {"True", "False"} else "Unknown"),
+            reason=c.reason or "",
+            message=c.message or "",
+            last_transition=c.last_transition_time,
+            observed_generation=c.observed_generation or 0,
+        )
+        for c in found or ()
+    )
+
+
+def taints(found: Sequence[wire.Taint] | None) -> tuple[Taint, ...]:
+    """The taints of a node or of a template, in their order."""
+    return tuple(Taint(t.key, t.effect, t.value or "") for t in found or ())
+
+
+def guarded(decoder: Callable[[bytes], T], content: bytes) -> T:
+    """Decode one object.
+
+    Raises:
+        Unreadable: It is not what its kind promises; the message names it.
+    """
+    try:
+        return decoder(content)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise Unreadable(f"{_name(content)} cannot be read: {error}") from error
+
+
+def _name(content: bytes) -> str:
+    try:
+        found = metadata(content)
+    except Unreadable:
+        return f"an object of {len(content)} bytes"
+    return f"{found.namespace}/{found.name}" if found.namespace else repr(found.name)
+
+
+def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -> Pod:
+    known = {c.type: c for c in state.conditions or ()}
+    scheduled, ready = known.get("PodScheduled"), known.get("Ready")
+    affinity, unsupported = _affinity(bytes(spec.affinity))
+    kept = {k: v for k, v in (metadata.annotations or {}).items() if k.startswith(POD_ANNOTATIONS)}
+    return Pod(
+        meta=meta(metadata, kept),
+        requests=_requests(
+            tuple(bytes(c.resources) for c in spec.containers or ()),
+            tuple((c.restart_policy or "", bytes(c.resources)) for c in spec.init_containers or ()),
+            bytes(spec.overhead),
+            bytes(spec.resources),
+        ),
+        node_name=spec.node_name or "",
+        nominated_node_name=state.nominated_node_name or "",
+        phase=state.phase or "Pending",
+        unschedulable=scheduled is not None
+        and scheduled.status == "False"
+        and scheduled.reason == "Unschedulable",
+        ready=ready is not None and ready.status == "True",
+        scheduled=scheduled.last_transition_time
+        if scheduled is not None and scheduled.status == "True"
+        else None,
+        node_selector=spec.node_selector or NOTHING,
+        required_node_affinity=affinity,
+        tolerations=_tolerations(bytes(spec.tolerations)),
+        priority=spec.priority or 0,
+        priority_class=spec.priority_class_name or "",
+        scheduler_name=spec.scheduler_name or "default-scheduler",
+        termination_grace_seconds=30
+        if spec.termination_grace_period_seconds is None
+        else spec.termination_grace_period_seconds,
+        unsupported=(*unsupported, *_unsupported(spec)),
+    )
+
+
+@lru_cache(maxsize=DISTINCT_SPECS_MAX)
+def _requests(
+    containers: tuple[bytes, ...],
+    init_containers: tuple[tuple[str, bytes], ...],
+    overhead: bytes,
+    whole_pod: bytes,
+) -> Mapping[str, int]:
+    return resources.pod_requests(
+        {
+            "containers": [{"resources": _plain(raw)} for raw in containers],
+            "initContainers": [
+                {"resources": _plain(raw), "restartPolicy": policy}
+                for policy, raw in init_containers
+            ],
+            "overhead": _plain(overhead),
+            "resources": _plain(whole_pod),
+        }
+    )
+
+
+@lru_cache(maxsize=DISTINCT_SPECS_MAX)
+def _tolerations(raw: bytes) -> tuple[Toleration, ...]:
+    return tuple(
+        Toleration(
+            key=t.key or "",
+            operator=t.operator or "Equal",
+            value=t.value or "",
+            effect=t.effect or "",
+        )
+        for t in (_tolerations_decoder.decode(raw) if raw and raw != b"null" else ())
+    )
+
+
+@lru_cache(maxsize=DISTINCT_SPECS_MAX)
+def _affinity(raw: bytes) -> tuple[tuple[Requirements, ...], tuple[str, ...]]:
+    """Required node affinity, and the names of required affinities to pods."""
+    if not raw or raw == b"null":
+        return (), ()
+    found = _affinity_decoder.decode(raw)
+    unsupported = tuple(
+        name
+        for name, each in (
+            ("podAffinity", found.pod_affinity),
+            ("podAntiAffinity", found.pod_anti_affinity),
+        )
+        if each is not None and each.required_during_scheduling_ignored_during_execution
+    )
+    node_affinity = found.node_affinity
+    required = (
+        node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
+    )
+    if required is None:
+        return (), unsupported
+    # A term without expressions matches nothing, so it is no alternative.
+    terms = (
+        [*(t.match_expressions or ()), *(t.match_fields or ())]
+        for t in required.node_selector_terms or ()
+    )
+    return tuple(requirements(term) for term in terms if term), unsupported
+
+
+def requirements(found: Sequence[wire.SelectorRequirement] | None) -> Requirements:
+    """Requirements that hold together.
+
+    Raises:
+        ValueError: One of them has an operator or values that mean nothing.
+    """
+    return Requirements.of(
+        *(Requirement.parse(r.key, r.operator, r.values or (), r.min_values) for r in found or ())
+    )
+
+
+def _unsupported(spec: wire.PodSpec) -> tuple[str, ...]:
+    """Constraints that the model does not hold, by the name of their field."""
+    names: list[str] = []
+    spread = spec.topology_spread_constraints or ()
+    if any(s.when_unsatisfiable == "DoNotSchedule" for s in spread):
+        names.append("topologySpreadConstraints")
+    if any(v.persistent_volume_claim or v.ephemeral for v in spec.volumes or ()):
+        names.append("volumes")
+    if any(p.host_port for c in spec.containers or () for p in c.ports or ()):
+        names.append("hostPort")
+    if spec.resource_claims:
+        names.append("resourceClaims")
+    return tuple(names)
+
+
+def _plain(raw: bytes) -> Any:
+    return msgspec.json.decode(raw) if raw else None
+
+
+_PODS = msgspec.json.Decoder(wire.Pod)
+_NODES = msgspec.json.Decoder(wire.Node)
+_DAEMON_SETS = msgspec.json.Decoder(wire.DaemonSet)
+_BUDGETS = msgspec.json.Decoder(wire.PodDisruptionBudget)

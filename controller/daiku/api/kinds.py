@@ -1,0 +1,89 @@
+"""Which kinds are watched, where the API server keeps them, and who decodes them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from daiku import events
+from daiku.api import decode, decode_karpenter
+from daiku.model.daemonset import DaemonSet
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of object that is watched."""
+
+    name: str
+    """As in `kind:` of a manifest."""
+    api_version: str
+    model: type[events.Object]
+    path: str
+    """Collection of all objects, such as /api/v1/pods."""
+    decode: Callable[[bytes], events.Object]
+
+    def object_path(self, name: str, namespace: str = "") -> str:
+        """Path of one object."""
+        root, _, plural = self.path.rpartition("/")
+        return (
+            f"{root}/namespaces/{namespace}/{plural}/{name}" if namespace else f"{self.path}/{name}"
+        )
+
+
+PODS: Final = Kind(name="Pod", api_version="v1", model=Pod, path="/api/v1/pods", decode=decode.pod)
+NODES: Final = Kind(
+    name="Node", api_version="v1", model=Node, path="/api/v1/nodes", decode=decode.node
+)
+DAEMON_SETS: Final = Kind(
+    name="DaemonSet",
+    api_version="apps/v1",
+    model=DaemonSet,
+    path="/apis/apps/v1/daemonsets",
+    decode=decode.daemon_set,
+)
+POD_DISRUPTION_BUDGETS: Final = Kind(
+    name="PodDisruptionBudget",
+    api_version="policy/v1",
+    model=PodDisruptionBudget,
+    path="/apis/policy/v1/poddisruptionbudgets",
+    decode=decode.pod_disruption_budget,
+)
+NODE_POOLS: Final = Kind(
+    name="NodePool",
+    api_version="karpenter.sh/v1",
+    model=NodePool,
+    path="/apis/karpenter.sh/v1/nodepools",
+    decode=decode_karpenter.node_pool,
+)
+NODE_CLAIMS: Final = Kind(
+    name="NodeClaim",
+    api_version="karpenter.sh/v1",
+    model=NodeClaim,
+    path="/apis/karpenter.sh/v1/nodeclaims",
+    decode=decode_karpenter.node_claim,
+)
+EC2_NODE_CLASSES: Final = Kind(
+    name="EC2NodeClass",
+    api_version="karpenter.k8s.aws/v1",
+    model=NodeClass,
+    path="/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+    decode=decode_karpenter.node_class_decoder("karpenter.k8s.aws", "EC2NodeClass"),
+)
+KWOK_NODE_CLASSES: Final = Kind(
+    name="KWOKNodeClass",
+    api_version="karpenter.kwok.sh/v1alpha1",
+    model=NodeClass,
+    path="/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
+    decode=decode_karpenter.node_class_decoder("karpenter.kwok.sh", "KWOKNodeClass"),
+)
+
+NODE_CLASSES: Final = {kind.name: kind for kind in (EC2_NODE_CLASSES, KWOK_NODE_CLASSES)}
+"""Kinds of node classes, by name."""
+EVERYWHERE: Final = (PODS, NODES, DAEMON_SETS, POD_DISRUPTION_BUDGETS, NODE_POOLS, NODE_CLAIMS)
+"""Kinds that are watched whatever the cloud."""
+BY_NAME: Final = {kind.name: kind for kind in (*EVERYWHERE, *NODE_CLASSES.values())}

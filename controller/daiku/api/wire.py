@@ -1,0 +1,275 @@
+"""What the API server sends, cut down to the fields that are read; everything else is skipped unparsed.
+
+These are wire shapes only: `decode` turns them into values of `daiku.model`. Parts that many pods of one owner have
+in common (resources, tolerations, affinity) stay raw bytes here, so that `decode` reads each spelling of them once.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+ABSENT = msgspec.Raw(b"")
+Quantities = dict[str, str | int | float]
+
+
+class Wire(msgspec.Struct, rename="camel", gc=False):
+    """Field names are camelCase on the wire; unknown fields are skipped."""
+
+
+class OwnerReference(Wire):
+    """metadata.ownerReferences[]."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ObjectMeta(Wire):
+    """metadata."""
+
+    name: str = ""
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+    owner_references: list[OwnerReference] | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+
+class Condition(Wire):
+    """status.conditions[]."""
+
+    type: str
+    status: str = "Unknown"
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: datetime | None = None
+    observed_generation: int | None = None
+
+
+class Taint(Wire):
+    """spec.taints[]."""
+
+    key: str
+    effect: str = ""
+    value: str | None = None
+
+
+class Toleration(Wire):
+    """spec.tolerations[]."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class SelectorRequirement(Wire):
+    """One requirement on a label (or, of a pod's matchFields, on a field)."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+    min_values: int | None = None
+
+
+class NodeSelectorTerm(Wire):
+    """One alternative of a pod's required node affinity."""
+
+    match_expressions: list[SelectorRequirement] | None = None
+    match_fields: list[SelectorRequirement] | None = None
+
+
+class NodeSelector(Wire):
+    """requiredDuringSchedulingIgnoredDuringExecution of a node affinity."""
+
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Wire):
+    """spec.affinity.nodeAffinity."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+
+
+class PodAffinity(Wire):
+    """spec.affinity.podAffinity or podAntiAffinity."""
+
+    required_during_scheduling_ignored_during_execution: list[Any] | None = None
+
+
+class Affinity(Wire):
+    """spec.affinity."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class ContainerPort(Wire):
+    """ports[]."""
+
+    host_port: int | None = None
+
+
+class Container(Wire):
+    """containers[] and initContainers[]."""
+
+    resources: msgspec.Raw = ABSENT
+    ports: list[ContainerPort] | None = None
+    restart_policy: str | None = None
+
+
+class Volume(Wire):
+    """volumes[]."""
+
+    persistent_volume_claim: msgspec.Raw = ABSENT
+    ephemeral: msgspec.Raw = ABSENT
+
+
+class SpreadConstraint(Wire):
+    """topologySpreadConstraints[]."""
+
+    when_unsatisfiable: str = "DoNotSchedule"
+
+
+class PodSpec(Wire):
+    """spec of a pod or of a pod template."""
+
+    node_name: str | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: msgspec.Raw = ABSENT
+    tolerations: msgspec.Raw = ABSENT
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: msgspec.Raw = ABSENT
+    resources: msgspec.Raw = ABSENT
+    priority: int | None = None
+    priority_class_name: str | None = None
+    scheduler_name: str | None = None
+    termination_grace_period_seconds: int | None = None
+    topology_spread_constraints: list[SpreadConstraint] | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[Any] | None = None
+
+
+class PodStatus(Wire):
+    """status of a pod."""
+
+    phase: str | None = None
+    nominated_node_name: str | None = None
+    conditions: list[Condition] | None = None
+
+
+class Pod(Wire):
+    """core/v1 Pod."""
+
+    metadata: ObjectMeta
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+class NodeSpec(Wire):
+    """spec of a node."""
+
+    provider_id: str | None = msgspec.field(default=None, name="providerID")
+    taints: list[Taint] | None = None
+    unschedulable: bool | None = None
+
+
+class NodeStatus(Wire):
+    """status of a node."""
+
+    capacity: Quantities | None = None
+    allocatable: Quantities | None = None
+    conditions: list[Condition] | None = None
+
+
+class Node(Wire):
+    """core/v1 Node."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+    status: NodeStatus = msgspec.field(default_factory=NodeStatus)
+
+
+class PodTemplate(Wire):
+    """spec.template of a workload."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+
+
+class DaemonSetSpec(Wire):
+    """spec of a DaemonSet."""
+
+    template: PodTemplate = msgspec.field(default_factory=PodTemplate)
+
+
+class DaemonSet(Wire):
+    """apps/v1 DaemonSet."""
+
+    metadata: ObjectMeta
+    spec: DaemonSetSpec = msgspec.field(default_factory=DaemonSetSpec)
+
+
+class BudgetSpec(Wire):
+    """spec of a PodDisruptionBudget."""
+
+    selector: dict[str, Any] | None = None
+
+
+class BudgetStatus(Wire):
+    """status of a PodDisruptionBudget."""
+
+    disruptions_allowed: int | None = None
+
+
+class PodDisruptionBudget(Wire):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: ObjectMeta
+    spec: BudgetSpec = msgspec.field(default_factory=BudgetSpec)
+    status: BudgetStatus = msgspec.field(default_factory=BudgetStatus)
+
+
+class ListMeta(Wire):
+    """metadata of a list."""
+
+    resource_version: str = ""
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class RawList(Wire):
+    """A list of any kind, its items unparsed."""
+
+    metadata: ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class WatchLine(Wire):
+    """One line of a watch."""
+
+    type: str
+    object: msgspec.Raw = ABSENT
+
+
+class Status(Wire):
+    """meta/v1 Status: why a request was refused."""
+
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+class OnlyMeta(Wire):
+    """Any object, cut down to its metadata."""
+
+    metadata: ObjectMeta

@@ -1,0 +1,128 @@
+"""One kind of object, kept in step: list it, watch it, and list again only when the server has forgotten where we were.
+
+Every path (first start, a watch that ends, a broken connection, 410 Gone, bookmarks) ends in the same three events:
+Seen, Gone, and Listed, which says that everything not named in it is gone. So the state never knows how it heard.
+An object that cannot be read is left out, counted and logged once per version; the last readable state of it stays.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from daiku import events
+from daiku.api import decode
+from daiku.api.kinds import Kind
+from daiku.kube import errors
+from daiku.kube.backoff import Backoff
+from daiku.kube.client import Client
+from daiku.telemetry import log, metrics
+
+_log = log.get("watch")
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Follows one kind for as long as the process lives. Run `run` in a thread of its own."""
+
+    client: Client
+    kind: Kind
+    put: Callable[[events.Event], None]
+    """Where events go; may block."""
+    stop: threading.Event
+    """Set when the process ends."""
+    listed: threading.Event = field(default_factory=threading.Event)
+    """Set once the first whole list has been put."""
+    _version: str = ""
+    _versions_seen: dict[str, str] = field(default_factory=dict[str, str])
+    """Object key -> resource version last put, so that a new list only puts what changed."""
+    _complained: dict[str, str] = field(default_factory=dict[str, str])
+
+    def run(self) -> None:
+        """List and watch until `stop` is set."""
+        backoff = Backoff()
+        while not self.stop.is_set():
+            try:
+                if not self._version:
+                    self._list()
+                self._watch(backoff)
+            except errors.Expired:
+                metrics.WATCH_RELISTS.labels(self.kind.name).inc()
+                self._version = ""
+            except (errors.KubeError, decode.Unreadable) as error:
+                metrics.WATCH_FAILURES.labels(self.kind.name).inc()
+                wait = getattr(error, "retry_after_seconds", None) or backoff.wait_seconds()
+                _log.warning(
+                    "watch failed",
+                    kind=self.kind.name,
+                    error=str(error),
+                    wait_seconds=round(wait, 1),
+                )
+                if isinstance(error, errors.NotFound | errors.Denied):
+                    # The kind or the permission may come later (CRDs after the Deployment): ask from the start.
+                    self._version = ""
+                self.stop.wait(wait)
+
+    def _list(self) -> None:
+        found: dict[str, str] = {}
+        version = ""
+        for page in self.client.list(self.kind.path):
+            version = page.resource_version or version
+            for raw in page.items:
+                self._put_listed(bytes(raw), found)
+        self._versions_seen = found
+        self._version = version
+        self.put(events.Listed(self.kind.model, frozenset(found)))
+        self.listed.set()
+
+    def _put_listed(self, content: bytes, found: dict[str, str]) -> None:
+        known = decode.metadata(content)
+        key = f"{known.namespace}/{known.name}" if known.namespace else known.name
+        version = known.resource_version or ""
+        found[key] = version
+        if self._versions_seen.get(key) != version:
+            self._put_seen(content, key, version)
+
+    def _watch(self, backoff: Backoff) -> None:
+        for content in self.client.watch(self.kind.path, self._version):
+            if self.stop.is_set():
+                return
+            backoff.reset()
+            line = decode.line(content)
+            if line.type == "ERROR":
+                reason = decode.status(bytes(line.object))
+                raise errors.refusal(
+                    f"watch of {self.kind.path}", reason.code or 500, bytes(line.object), None
+                )
+            self._follow(line)
+
+    def _follow(self, line: decode.Line) -> None:
+        content = bytes(line.object)
+        known = decode.metadata(content)
+        version = known.resource_version or ""
+        if line.type != "BOOKMARK":
+            key = f"{known.namespace}/{known.name}" if known.namespace else known.name
+            if line.type == "DELETED":
+                self._versions_seen.pop(key, None)
+                self._complained.pop(key, None)
+                self.put(events.Gone(self.kind.model, key))
+            else:
+                self._versions_seen[key] = version
+                self._put_seen(content, key, version)
+        self._version = version or self._version
+
+    def _put_seen(self, content: bytes, key: str, version: str) -> None:
+        try:
+            seen = decode.guarded(self.kind.decode, content)
+        except decode.Unreadable as error:
+            metrics.UNREADABLE_OBJECTS.labels(self.kind.name).inc()
+            if self._complained.get(key) != str(error):
+                self._complained[key] = str(error)
+                _log.warning(
+                    "object left out",
+                    kind=self.kind.name,
+                    object=key,
+                    version=version,
+                    error=str(error),
+                )
+            return
+        self.put(events.Seen(seen))

@@ -1,0 +1,291 @@
+"""What the controller believes: events in, snapshots out. The only mutable object of the core, with one owner.
+
+Objects are kept by kind and key as the watches bring them. Beside them stands what only events tell: which commands are
+under way, what was launched and not yet written down, what is sold out, when pods came and went. All of that may be
+lost in a restart; the objects and the cloud's list are enough to go on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from daiku import commands, events
+from daiku.cloud import errors
+from daiku.cloud.errors import CloudError
+from daiku.commands import Command
+from daiku.events import Event, Object
+from daiku.model.daemonset import DaemonSet
+from daiku.model.instance_type import Catalogue
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+from daiku.report import Report, Unschedulable
+from daiku.settings import Settings
+from daiku.state.inflight import Inflight
+from daiku.state.pods import PodIndex
+from daiku.state.snapshot import Nomination, Pool, Snapshot
+from daiku.state.statenode import StateNode
+
+if TYPE_CHECKING:
+    from daiku.cloud.provider import LaunchedInstance
+
+KINDS: Final[tuple[type[Object], ...]] = (
+    Pod,
+    Node,
+    NodePool,
+    NodeClaim,
+    NodeClass,
+    DaemonSet,
+    PodDisruptionBudget,
+)
+"""Every kind that has to be listed before anything is decided."""
+
+_SOLD_OUT: Final = timedelta(minutes=3)
+"""How long a pool that said no is not asked again (Karpenter's figure)."""
+_NOMINATED: Final = timedelta(seconds=20)
+"""How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
+_EXPECTED: Final = timedelta(seconds=30)
+"""How long a NodeClaim may take to appear in the watch after it was asked for."""
+_EMPTY: Final = Catalogue(version=0, instance_types={})
+
+_Kind = TypeVar("_Kind", Pod, Node, NodePool, NodeClaim, NodeClass, DaemonSet, PodDisruptionBudget)
+
+
+class Cluster:
+    """The current belief. Not thread-safe: one thread applies events and takes snapshots."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.catalogue = _EMPTY
+        """What can be bought; empty until the first refresh."""
+        self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
+        self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
+        self._pods = PodIndex()
+        self._inflight = Inflight()
+        self._instances: events.InstancesListed | None = None
+        self._gone_instances: frozenset[str] = frozenset()
+        self._launched: dict[str, LaunchedInstance] = {}
+        self._launch_failures: dict[str, CloudError] = {}
+        self._sold_out: dict[Pool, datetime | None] = {}
+        self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
+        self._nominations: dict[str, Nomination] = {}
+        self._last_pass: datetime | None = None
+        self._unschedulable: tuple[Unschedulable, ...] = ()
+
+    @property
+    def synced(self) -> bool:
+        """Whether every kind has been listed once."""
+        return all(self._listed.values())
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened. Applying an event twice changes nothing."""
+        match event:
+            case events.Seen():
+                self._see(event.object)
+            case events.Gone():
+                self._lose(event.kind, event.key)
+            case events.Listed():
+                for key in [k for k in self._objects[event.kind] if k not in event.keys]:
+                    self._lose(event.kind, key)
+                self._listed[event.kind] = True
+            case events.CatalogueRefreshed():
+                self.catalogue = event.catalogue
+            case events.InstancesListed():
+                self._instances = event
+            case events.Launched():
+                self._inflight.running.pop(f"Launch/{event.node_claim}", None)
+                self._launched[event.node_claim] = event.instance
+                self._launch_failures.pop(event.node_claim, None)
+                self._sell_out(event.instance.sold_out)
+            case events.LaunchFailed():
+                self._inflight.running.pop(f"Launch/{event.node_claim}", None)
+                self._fail_launch(event.node_claim, event.error)
+            case events.Done():
+                self._inflight.done(event.command, event.finished)
+            case events.Failed():
+                self._fail(event)
+
+    def begin(self, command: Command, now: datetime) -> None:
+        """A command of a plan is handed to the executor; nothing is planned for its key until it comes back."""
+        self._inflight.begin(command, now)
+        match command:
+            case commands.CreateNodeClaim():
+                claim = command.node_claim
+                self._expected[claim.meta.name] = (claim, now)
+                self._nominate(dict.fromkeys(command.pods, claim.meta.name), now)
+            case commands.Launch():
+                self._launch_failures.pop(command.node_claim.meta.name, None)
+            case _:
+                pass
+
+    def planned(self, report: Report, now: datetime) -> None:
+        """Remember what a tick decided beside its commands: where pods are expected, which have no place.
+
+        To be called once per tick, after its commands were begun.
+        """
+        self._nominate(report.placements, now)
+        if report.planned_pods:
+            self._last_pass = now
+            self._unschedulable = report.unschedulable
+
+    def snapshot(self, now: datetime) -> Snapshot:
+        """Everything that is believed at `now`."""
+        self._sold_out = {
+            pool: until or now + _SOLD_OUT
+            for pool, until in self._sold_out.items()
+            if until is None or until > now
+        }
+        self._expected = {
+            n: (c, at) for n, (c, at) in self._expected.items() if now - at < _EXPECTED
+        }
+        self._pods.stamp(now)
+        waiting = self._pods.waiting()
+        keys = frozenset(pod.meta.key for pod in waiting)
+        self._nominations = {k: n for k, n in self._nominations.items() if k in keys}
+        nodes_of = _nodes_of(self._all(Node))
+        state_nodes = self._state_nodes(nodes_of)
+        known = (s.provider_id for s in state_nodes)
+        self._gone_instances = frozenset(i for i in known if i in self._gone_instances)
+        by_name = {s.claim_name: s for s in state_nodes if s.claim is not None}
+        by_name |= {s.name: s for s in state_nodes}
+        return Snapshot(
+            at=now,
+            synced=self.synced,
+            waiting=waiting,
+            state_nodes=state_nodes,
+            node_pools=self._all(NodePool),
+            node_classes={c.ref: c for c in self._all(NodeClass)},
+            daemon_sets=self._all(DaemonSet),
+            pdbs=self._all(PodDisruptionBudget),
+            by_name=by_name,
+            nodes_of=nodes_of,
+            instances=self._instances,
+            gone_instances=self._gone_instances,
+            launched=dict(self._launched),
+            launch_failures=dict(self._launch_failures),
+            sold_out={pool: until for pool, until in self._sold_out.items() if until is not None},
+            holds=self._inflight.held(now),
+            nominations=dict(self._nominations),
+            arrivals=self._pods.arrivals(),
+            last_pass=self._last_pass,
+            unschedulable=self._still_unschedulable(keys),
+        )
+
+    def _see(self, seen: Object) -> None:
+        kind, key = type(seen), seen.meta.key
+        before = self._objects[kind].get(key)
+        self._objects[kind][key] = seen
+        if before is None or before.meta.resource_version != seen.meta.resource_version:
+            self._inflight.observed(f"{kind.__name__}/{key}")
+        if isinstance(seen, Pod):
+            self._pods.see(seen, live=self._listed[Pod])
+        elif isinstance(seen, NodeClaim):
+            self._expected.pop(key, None)
+            if seen.provider_id:
+                self._launched.pop(key, None)
+                self._launch_failures.pop(key, None)
+
+    def _lose(self, kind: type[Object], key: str) -> None:
+        if self._objects[kind].pop(key, None) is None:
+            return
+        self._inflight.forget(f"{kind.__name__}/{key}")
+        if kind is Pod:
+            self._pods.lose(key)
+        elif kind is NodeClaim:
+            self._launched.pop(key, None)
+            self._launch_failures.pop(key, None)
+            self._inflight.forget(f"Launch/{key}")
+        elif kind is Node:
+            self._pods.forget_node(key)
+
+    def _fail(self, event: events.Failed) -> None:
+        command, error = event.command, event.error
+        seconds = event.retry_after_seconds
+        retry_after = timedelta(seconds=seconds) if seconds is not None else None
+        self._inflight.failed(command.key, error, event.finished, retry_after)
+        match command:
+            case commands.CreateNodeClaim():
+                self._expected.pop(command.node_claim.meta.name, None)
+                # Its name will not be used again, so the pause is kept for the pool: whatever refused
+                # this claim refuses the next one too.
+                self._inflight.failed(
+                    f"Create/{command.node_claim.nodepool}", error, event.finished, retry_after
+                )
+            case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
+                self._gone_instances |= {command.provider_id}
+            case commands.Launch():
+                if isinstance(error, CloudError):
+                    self._fail_launch(command.node_claim.meta.name, error)
+            case _:
+                pass
+
+    def _fail_launch(self, claim: str, error: CloudError) -> None:
+        self._launch_failures[claim] = error
+        if isinstance(error, errors.InsufficientCapacity):
+            self._sell_out(error.sold_out)
+
+    def _sell_out(self, pools: Iterable[Pool]) -> None:
+        # The time is not known here; the next snapshot counts the minutes from its own.
+        self._sold_out |= dict.fromkeys(pools)
+
+    def _nominate(self, placements: Mapping[str, str], now: datetime) -> None:
+        for pod, target in placements.items():
+            known = self._nominations.get(pod)
+            if known is None or known.target != target or known.until <= now:
+                self._nominations[pod] = Nomination(target=target, until=now + _NOMINATED)
+
+    def _still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:
+        left = (
+            replace(each, pods=tuple(pod for pod in each.pods if pod in waiting))
+            for each in self._unschedulable
+        )
+        return tuple(each for each in left if each.pods)
+
+    def _all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
+        found = self._objects[kind]
+        values = (found[key] for key in sorted(found))
+        return tuple(value for value in values if isinstance(value, kind))
+
+    def _state_nodes(self, nodes_of: Mapping[str, tuple[Node, ...]]) -> tuple[StateNode, ...]:
+        made: list[StateNode] = []
+        taken: dict[str, bool] = {}
+        claims = [(claim, False) for claim in self._all(NodeClaim)]
+        claims += [
+            (claim, True)
+            for _name, (claim, _at) in sorted(self._expected.items(), key=lambda item: item[0])
+        ]
+        for claim, expected in claims:
+            launched = self._launched.get(claim.meta.name)
+            provider_id = claim.provider_id or (
+                launched.provider_id if launched is not None else ""
+            )
+            node = next(iter(nodes_of.get(provider_id, ())), None) if provider_id else None
+            if node is not None:
+                taken[node.meta.name] = True
+            made.append(self._state_node(node, claim, expected=expected))
+        made += [self._state_node(n, None) for n in self._all(Node) if n.meta.name not in taken]
+        return tuple(sorted(made, key=lambda s: (s.name, s.claim_name)))
+
+    def _state_node(
+        self, node: Node | None, claim: NodeClaim | None, *, expected: bool = False
+    ) -> StateNode:
+        name = node.meta.name if node is not None else ""
+        return StateNode(
+            node=node,
+            claim=claim,
+            pods=self._pods.on(name),
+            pod_event=self._pods.last_event(name),
+            expected=expected,
+        )
+
+
+def _nodes_of(nodes: tuple[Node, ...]) -> dict[str, tuple[Node, ...]]:
+    found: dict[str, tuple[Node, ...]] = {}
+    for node in nodes:
+        if node.provider_id:
+            found[node.provider_id] = (*found.get(node.provider_id, ()), node)
+    return found

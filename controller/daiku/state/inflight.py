@@ -1,0 +1,124 @@
+"""What was asked for and has not been seen yet: commands under way, and the pauses after them.
+
+The problem: between a command and its effect in the watches lies time in which a tick would ask for the same again.
+The idea: every command has a key. While it runs, its key is held; when it is done, the key stays held until the
+object it changed has been seen, or a short while; when it failed, for a growing pause. A tick plans nothing for a key
+that is held. All of this is a cache: after a restart it is empty, and the commands are idempotent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku import commands
+from daiku.commands import Command
+
+_SETTLE: Final = timedelta(seconds=3)
+"""How long a change may take to come back through a watch; then it is asked for again."""
+_POLL: Final = timedelta(seconds=5)
+"""Pause between two questions whether an instance is gone (Karpenter's interval)."""
+_REPEAT: Final = timedelta(minutes=2)
+"""The same announcement is not made twice within this (Karpenter's interval)."""
+_BACKOFF_FIRST: Final = timedelta(seconds=1)
+_BACKOFF_MOST: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Why nothing is planned for a key now."""
+
+    key: str
+    since: datetime
+    until: datetime | None
+    """None: a command is under way."""
+    failures: int = 0
+    """How often in a row the command of this key has failed."""
+    why: str = ""
+    """The last failure, for people."""
+
+
+@dataclass(slots=True)
+class _Running:
+    command: Command
+    since: datetime
+    changed: bool = False
+    """Its object was seen again since."""
+
+
+@dataclass(slots=True)
+class Inflight:
+    """Keys of commands under way, and of commands that are not to be repeated yet. Part of `Cluster`."""
+
+    running: dict[str, _Running] = field(default_factory=dict[str, _Running])
+    pauses: dict[str, Hold] = field(default_factory=dict[str, Hold])
+
+    def begin(self, command: Command, now: datetime) -> None:
+        """A command is handed to the executor."""
+        self.running[command.key] = _Running(command, now)
+
+    def done(self, command: Command, finished: datetime) -> None:
+        """A command was carried out."""
+        running = self.running.pop(command.key, None)
+        self.pauses.pop(command.key, None)
+        pause = _pause_after(command)
+        if pause is None or (running is not None and running.changed):
+            return
+        self.pauses[command.key] = Hold(key=command.key, since=finished, until=finished + pause)
+
+    def failed(
+        self, key: str, error: Exception, finished: datetime, retry_after: timedelta | None = None
+    ) -> None:
+        """A command was not carried out: leave its key alone for as long as asked, or twice as long as last time."""
+        self.running.pop(key, None)
+        before = self.pauses.get(key)
+        failures = 1 + (before.failures if before is not None else 0)
+        growing = min(_BACKOFF_FIRST * 2 ** min(failures - 1, 16), _BACKOFF_MOST)
+        self.pauses[key] = Hold(
+            key=key,
+            since=finished,
+            until=finished + (retry_after if retry_after is not None else growing),
+            failures=failures,
+            why=str(error) or type(error).__name__,
+        )
+
+    def observed(self, key: str) -> None:
+        """The object of a key was seen again, so what is planned next is planned on fresh knowledge."""
+        running = self.running.get(key)
+        if running is not None:
+            running.changed = True
+        pause = self.pauses.get(key)
+        if pause is not None and pause.failures <= 1:
+            del self.pauses[key]
+
+    def forget(self, key: str) -> None:
+        """The object of a key is gone for good."""
+        self.pauses.pop(key, None)
+
+    def held(self, now: datetime) -> Mapping[str, Hold]:
+        """Every key for which nothing is to be planned at `now`.
+
+        A pause that is over is kept for a while, so that the next failure knows how many came before it.
+        """
+        long_ago = now - 2 * _BACKOFF_MOST
+        self.pauses = {
+            k: pause
+            for k, pause in self.pauses.items()
+            if pause.until is None or pause.until > long_ago
+        }
+        held = {k: p for k, p in self.pauses.items() if p.until is None or p.until > now}
+        held |= {k: Hold(key=k, since=r.since, until=None) for k, r in self.running.items()}
+        return held
+
+
+def _pause_after(command: Command) -> timedelta | None:
+    """How long a key stays held after a command was carried out and no effect has been seen."""
+    match command:
+        case commands.TerminateInstance():
+            return _POLL
+        case commands.Announce():
+            return _REPEAT
+        case commands.Launch() | commands.CreateNodeClaim():
+            return None
+        case _:
+            return _SETTLE

@@ -1,0 +1,90 @@
+"""Everything a tick may know, at one instant. Immutable; made by `Cluster.snapshot`.
+
+Whatever is decided is decided from this value, the catalogue, the settings and the time. Sequences are in the
+order of names, so that equal beliefs make equal plans.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from daiku.cloud.errors import CloudError
+from daiku.cloud.provider import LaunchedInstance
+from daiku.events import InstancesListed
+from daiku.model.daemonset import DaemonSet
+from daiku.model.instance_type import NodeClassRef
+from daiku.model.node import Node
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+from daiku.report import Unschedulable
+from daiku.state.inflight import Hold
+from daiku.state.statenode import StateNode
+
+Pool = tuple[str, str, str]
+"""Instance type, zone, capacity type: what the cloud sells out of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nomination:
+    """A pending pod is expected on a node."""
+
+    target: str
+    """Name of the node, or of the NodeClaim that it is to come from."""
+    until: datetime
+    """From when on an initialized node is no longer believed to get the pod."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What is believed at one instant."""
+
+    at: datetime
+    synced: bool
+    """Every kind has been listed once; before that nothing may be concluded from absence."""
+    waiting: tuple[Pod, ...] = ()
+    """Pods without a node, in the order of their keys."""
+    state_nodes: tuple[StateNode, ...] = ()
+    """Nodes and NodeClaims, each pair once, in the order of their names."""
+    node_pools: tuple[NodePool, ...] = ()
+    node_classes: Mapping[NodeClassRef, NodeClass] = field(
+        default_factory=dict[NodeClassRef, NodeClass]
+    )
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    pdbs: tuple[PodDisruptionBudget, ...] = ()
+
+    by_name: Mapping[str, StateNode] = field(default_factory=dict[str, StateNode])
+    """State nodes by the name of their Node and by that of their NodeClaim."""
+    nodes_of: Mapping[str, tuple[Node, ...]] = field(default_factory=dict[str, tuple[Node, ...]])
+    """Nodes by provider id; more than one is a mistake that registration reports."""
+
+    instances: InstancesListed | None = None
+    """The cloud's last list; None before the first."""
+    gone_instances: frozenset[str] = frozenset()
+    """Provider ids that the cloud denied knowing when it was told to end them."""
+    launched: Mapping[str, LaunchedInstance] = field(default_factory=dict[str, LaunchedInstance])
+    """NodeClaim name -> its instance, until the NodeClaim itself says so."""
+    launch_failures: Mapping[str, CloudError] = field(default_factory=dict[str, CloudError])
+    """NodeClaim name -> why the last launch came to nothing."""
+    sold_out: Mapping[Pool, datetime] = field(default_factory=dict[Pool, datetime])
+    """What cannot be had -> until when that is believed."""
+
+    holds: Mapping[str, Hold] = field(default_factory=dict[str, Hold])
+    """Command keys for which nothing is planned now."""
+    nominations: Mapping[str, Nomination] = field(default_factory=dict[str, Nomination])
+    """Pending pod -> where it is expected."""
+    arrivals: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    """Provisionable pod -> when it was first seen to wait."""
+    last_pass: datetime | None = None
+    """When pods were last planned."""
+    unschedulable: tuple[Unschedulable, ...] = ()
+    """What the last pass found no place for."""
+
+    def node_pool(self, name: str) -> NodePool | None:
+        """The NodePool called `name`, or None."""
+        return next((pool for pool in self.node_pools if pool.meta.name == name), None)
+
+    def is_held(self, key: str) -> bool:
+        """Whether a command of this key is under way, or not to be repeated yet."""
+        return key in self.holds

@@ -1,0 +1,103 @@
+"""Every metric of the controller. Names, labels and buckets are Karpenter's where it measures the same thing.
+
+What only Daiku measures begins with daiku_. Units are in the names.
+"""
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+DURATIONS: Final = (
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5,
+    1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60, 120, 150, 300, 450, 600,
+)  # fmt: skip
+"""Bucket bounds in seconds."""
+
+NODECLAIMS_CREATED: Final = Counter(
+    "karpenter_nodeclaims_created_total",
+    "NodeClaims created.",
+    ["reason", "nodepool", "min_values_relaxed"],
+)
+NODECLAIMS_TERMINATED: Final = Counter(
+    "karpenter_nodeclaims_terminated_total",
+    "NodeClaims terminated.",
+    ["nodepool", "capacity_type", "zone"],
+)
+NODECLAIMS_DISRUPTED: Final = Counter(
+    "karpenter_nodeclaims_disrupted_total",
+    "NodeClaims whose deletion was asked for, by reason.",
+    ["reason", "nodepool", "capacity_type"],
+)
+NODES_CREATED: Final = Counter(
+    "karpenter_nodes_created_total", "Nodes registered.", ["nodepool", "zone"]
+)
+NODES_TERMINATED: Final = Counter(
+    "karpenter_nodes_terminated_total", "Nodes terminated.", ["nodepool", "zone"]
+)
+PODS_EVICTION_REQUESTS: Final = Counter(
+    "karpenter_pods_eviction_requests_total", "Eviction requests, by HTTP status code.", ["code"]
+)
+CLUSTER_STATE_NODES: Final = Gauge(
+    "karpenter_cluster_state_node_count", "Nodes that are believed to exist."
+)
+CLUSTER_STATE_SYNCED: Final = Gauge(
+    "karpenter_cluster_state_synced", "1 when every kind has been listed, else 0."
+)
+SCHEDULING_SECONDS: Final = Histogram(
+    "karpenter_scheduler_scheduling_duration_seconds",
+    "Duration of one tick: from the snapshot to the plan.",
+    ["controller"],
+    buckets=DURATIONS,
+)
+UNSCHEDULABLE_PODS: Final = Gauge(
+    "karpenter_scheduler_unschedulable_pods_count",
+    "Pods that fit nowhere, by the last tick.",
+    ["controller"],
+)
+NODEPOOL_USAGE: Final = Gauge(
+    "karpenter_nodepools_usage",
+    "What the nodes of a NodePool have together.",
+    ["resource_type", "nodepool"],
+)
+NODEPOOL_LIMIT: Final = Gauge(
+    "karpenter_nodepools_limit", "Limits of a NodePool.", ["resource_type", "nodepool"]
+)
+CLOUD_SECONDS: Final = Histogram(
+    "karpenter_cloudprovider_duration_seconds",
+    "Duration of calls of the cloud.",
+    ["controller", "method", "provider"],
+)
+CLOUD_ERRORS: Final = Counter(
+    "karpenter_cloudprovider_errors_total",
+    "Calls of the cloud that were refused.",
+    ["controller", "method", "provider", "error"],
+)
+BUILD_INFO: Final = Gauge(
+    "karpenter_build_info", "1, with what is running.", ["version", "goversion", "goarch", "commit"]
+)
+
+COMMANDS: Final = Counter("daiku_commands_total", "Commands carried out.", ["command", "outcome"])
+COMMAND_SECONDS: Final = Histogram(
+    "daiku_command_duration_seconds", "Duration of one command.", ["command"], buckets=DURATIONS
+)
+COMMANDS_WAITING: Final = Gauge(
+    "daiku_commands_waiting_count", "Commands submitted and not finished."
+)
+INBOX_DEPTH: Final = Gauge("daiku_inbox_depth_count", "Events that wait to be applied.")
+TICKS: Final = Counter("daiku_ticks_total", "Ticks decided.")
+LEADER: Final = Gauge("daiku_leader", "1 while this process holds the lease, else 0.")
+CLUSTER_PRICE: Final = Gauge(
+    "daiku_cluster_price_usd_per_hour", "What all nodes of NodePools cost."
+)
+WATCH_RELISTS: Final = Counter(
+    "daiku_watch_relists_total", "Lists made anew because the server forgot.", ["kind"]
+)
+WATCH_FAILURES: Final = Counter(
+    "daiku_watch_failures_total", "Watches that broke or were refused.", ["kind"]
+)
+UNREADABLE_OBJECTS: Final = Counter(
+    "daiku_unreadable_objects_total", "Objects left out because they cannot be read.", ["kind"]
+)
+CATALOGUE_SECONDS: Final = Gauge(
+    "daiku_catalogue_build_seconds", "Duration of the last build of the catalogue."
+)

@@ -1,0 +1,144 @@
+"""`daiku local`: the laptop world from the command line.
+
+Each command finds its arguments, calls one module and turns the errors that a person can mend into
+one message and exit status 1. Progress goes to standard error, answers to standard output.
+"""
+
+import datetime as dt
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from daiku_local import down as down_module
+from daiku_local import environment, paths, toolchain, world, world_folder
+from daiku_local import status as status_module
+from daiku_local import up as up_module
+
+app = typer.Typer(
+    name="local",
+    help="The laptop world: a real Kubernetes control plane and a stand-in AWS.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+MENDABLE = (
+    world.NoWorldError,
+    world_folder.ForeignFolderError,
+    toolchain.ToolchainError,
+    up_module.UpError,
+)
+"""Errors whose message says what to do."""
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    table = "table"
+    json = "json"
+
+
+@app.command()
+def up() -> None:
+    """Start the laptop world, or say that it is up."""
+    with _mended():
+        tools = toolchain.ensure(_progress)
+        up_module.up(paths.world_folder(), tools, _now(), _progress)
+
+
+@app.command()
+def down() -> None:
+    """Stop every process of the laptop world and remove its folder."""
+    with _mended():
+        down_module.down(paths.world_folder(), _progress)
+
+
+@app.command()
+def status(
+    form: Annotated[Format, typer.Option("--format", help="For people or for programs.")] = (
+        Format.table
+    ),
+) -> None:
+    """Show what runs, where it listens and what it uses; exit status 1 if something is dead."""
+    with _mended():
+        found = world.load(paths.world_folder())
+        rows = status_module.observe(paths.world_folder())
+    if form is Format.json:
+        typer.echo(status_module.as_json(found, rows))
+    else:
+        Console().print(status_module.as_table(found, rows))
+    if dead := [row.name for row in rows if not row.alive]:
+        _fail(f"dead: {', '.join(dead)}. `daiku local up` starts the world anew")
+
+
+@app.command("exec", context_settings={"ignore_unknown_options": True})
+def execute(
+    command: Annotated[list[str], typer.Argument(help="The command, after `--`.")],
+) -> None:
+    """Run a command with KUBECONFIG, AWS_* and PULUMI_* of the laptop world."""
+    with _mended():
+        found = world.load(paths.world_folder())
+        if dead := up_module.missing_parts(found):
+            _progress(f"of the laptop world, {', '.join(dead)} does not run: `daiku local up`")
+        tools = toolchain.ensure(_progress)
+    environ = environment.of_commands(found, tools.folder, os.environ)
+    try:
+        # Without a shell, and in our place: signals and the exit status are the command's own.
+        os.execvpe(command[0], command, environ)  # noqa: S606
+    except FileNotFoundError:
+        _fail(f"{command[0]!r} was not found on {environ['PATH']}: give a program that is there")
+    except PermissionError:
+        _fail(f"{command[0]!r} may not be run: give a program whose file is executable")
+
+
+@app.command()
+def demo() -> None:
+    """Build the local stack, scale a Deployment out and in, destroy it again."""
+    # Its imports are heavy, and no other command needs them.
+    from daiku_local.demo import run  # noqa: PLC0415
+
+    run.main()
+
+
+@contextmanager
+def _mended() -> Generator[None]:
+    """Turn errors that a person can mend into a message, and a polite kill into an orderly end."""
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGHUP, _end)
+    try:
+        yield
+    except MENDABLE as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error}: free space there, or mend its permissions, and run the command again")
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(130)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _fail(message: str) -> NoReturn:
+    typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
+    sys.exit(1)
+
+
+def _progress(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _now() -> dt.datetime:
+    # The one clock of the laptop world's commands; everything below is given the time.
+    return dt.datetime.now(dt.UTC)  # noqa: TID251
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,159 @@
+"""Runs a Pulumi program without an engine, and gives the resources that it would register.
+
+Pulumi's own mocks show a resource's type, name and inputs. The monitor here also sees what an engine
+would see beside them: parent, dependencies, provider, timeouts, and the values that are exported.
+"""
+
+import asyncio
+import gc
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from concurrent import futures
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from pulumi.runtime import mocks, rpc
+
+ACCOUNT = "123456789012"
+REGION = "us-west-2"
+ISSUER = "oidc.eks.us-west-2.amazonaws.com/id/0123456789ABCDEF0123456789ABCDEF"
+CLUSTER_GROUP = "sg-0123456789abcdef0"
+_RESOURCE_REFERENCE = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Registered:
+    """One resource as an engine would see it."""
+
+    type: str
+    name: str
+    urn: str
+    inputs: Mapping[str, Any]
+    parent: str
+    provider: str
+    depends_on: frozenset[str]
+    delete_timeout: str
+
+
+@dataclass(slots=True)
+class Graph:
+    """Everything that a program registered."""
+
+    resources: dict[str, Registered] = field(default_factory=dict)
+    exports: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, resource_type: str) -> list[Registered]:
+        return [r for r in self.resources.values() if r.type == resource_type]
+
+    def one(self, resource_type: str, name: str | None = None) -> Registered:
+        found = [r for r in self.of(resource_type) if name in {None, r.name}]
+        assert len(found) == 1, [resource.name for resource in found]
+        return found[0]
+
+    def needs(self, resource: Registered) -> set[str]:
+        """URNs of all that exists before `resource` does, and outlives it."""
+        seen: set[str] = set()
+        todo = list(resource.depends_on)
+        while todo:
+            urn = todo.pop()
+            if urn not in seen and urn in self.resources:
+                seen.add(urn)
+                todo += self.resources[urn].depends_on
+        return seen
+
+
+def register(program: Callable[[], Any], config: Mapping[str, str] | None = None) -> Graph:
+    """Run `program` as the stack `test` of the project `daiku`."""
+    graph = Graph()
+    pulumi.runtime.set_all_config(dict(config or {}))
+
+    @pulumi.runtime.test
+    def run() -> None:
+        program()
+
+    loop = asyncio.new_event_loop()
+    answering = futures.ThreadPoolExecutor()
+    loop.set_default_executor(answering)
+    asyncio.set_event_loop(loop)
+    try:
+        mocks.set_mocks(_Mocks(), project="daiku", stack="test", monitor=_Monitor(graph))
+        run()
+    finally:
+        answering.shutdown()
+        loop.close()
+        asyncio.set_event_loop(None)
+        with warnings.catch_warnings():
+            # The mocks leave an open event loop in every thread that they answered from.
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+    return graph
+
+
+class _Mocks(mocks.Mocks):
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        outputs = dict(args.inputs)
+        match args.typ:
+            case "eks:index:Cluster":
+                outputs |= {
+                    "kubeconfigJson": json.dumps({"kind": "Config"}),
+                    "clusterSecurityGroupId": CLUSTER_GROUP,
+                    "oidcProviderArn": f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}",
+                    "oidcProviderUrl": f"https://{ISSUER}",
+                }
+            case "aws:sqs/queue:Queue":
+                name = args.inputs["name"]
+                outputs["arn"] = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
+                outputs["url"] = f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{name}"
+            case kind if kind.startswith("aws:"):
+                outputs["arn"] = f"arn:aws:mock::{ACCOUNT}:{kind.split(':')[-1]}/{args.name}"
+        return f"{args.name}-id", outputs
+
+    def call(self, args: mocks.MockCallArgs) -> dict[str, Any]:
+        answers = {
+            "aws:index/getPartition:getPartition": {"partition": "aws"},
+            "aws:index/getCallerIdentity:getCallerIdentity": {"accountId": ACCOUNT},
+        }
+        return answers[args.token]
+
+
+class _Monitor(mocks.MockMonitor):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(_Mocks())
+        self._graph = graph
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  (gRPC's name)
+        response = super().RegisterResource(request)
+        if response.urn in self._graph.resources:
+            raise AssertionError(f"two resources are {response.urn}")
+        self._graph.resources[response.urn] = Registered(
+            type=request.type,
+            name=request.name,
+            urn=response.urn,
+            inputs=rpc.deserialize_properties(request.object, keep_unknowns=True),
+            parent=request.parent,
+            provider=request.provider,
+            depends_on=frozenset(request.dependencies),
+            delete_timeout=request.customTimeouts.delete,
+        )
+        if request.type == "eks:index:Cluster":
+            response.object["eksCluster"] = self._live_cluster(response.urn, request)
+        return response
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  (gRPC's name)
+        if "pulumi:pulumi:Stack" in request.urn:
+            self._graph.exports = rpc.deserialize_properties(request.outputs)
+        return super().RegisterResourceOutputs(request)
+
+    def _live_cluster(self, parent: str, request: Any) -> dict[str, str]:
+        """The EKS cluster that a real provider would make as the component's child."""
+        urn = self.make_urn(parent, "aws:eks/cluster:Cluster", request.name)
+        state = {
+            "name": request.object["name"],
+            "endpoint": "https://cluster.example.com",
+            "certificateAuthority": {"data": "Q0E="},
+        }
+        registration = mocks.MockMonitor.ResourceRegistration(urn, request.object["name"], state)
+        self.resources[urn] = registration
+        return {**_RESOURCE_REFERENCE, "urn": urn, "id": registration.id, "packageVersion": ""}
