@@ -20,6 +20,11 @@ NODE_POLICIES = (
 class AttachedRole:
     """A role that is handed out only with all its policies."""
 
+    arn: pulumi.Output[str]
+    """ARN of the role, once its policies are attached."""
+    name: pulumi.Output[str]
+    """Name of the role, once its policies are attached."""
+
     def __init__(
         self,
         name: str,
@@ -57,10 +62,8 @@ class AttachedRole:
             for index, arn in enumerate(policy_arns)
         ]
         attached: list[Any] = [attachment.id for attachment in attachments]
-        self.arn: pulumi.Output[str] = outputs.once(role.arn, *attached)
-        """ARN of the role, once its policies are attached."""
-        self.name: pulumi.Output[str] = outputs.once(role.name, *attached)
-        """Name of the role, once its policies are attached."""
+        self.arn = outputs.once(role.arn, *attached)
+        self.name = outputs.once(role.name, *attached)
 
 
 def node_role(

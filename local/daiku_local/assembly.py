@@ -22,6 +22,8 @@ Report = Callable[[str], None]
 
 READY_SECONDS_MAX = 120.0
 """How long a part may take to be ready: a hundred times what it needs on an idle machine."""
+PATIENCE_SECONDS = 5.0
+"""After how much waiting a line says for whom; on an idle machine nothing takes as long."""
 AGENT_READY = "agent.ready"
 """File that the agent makes in the world's folder when it watches the cluster."""
 PARTS = (
@@ -65,8 +67,8 @@ class Assembly:
         self._settings = settings
         self._report = report
         self._waiting: list[Waiting] = []
+        # As it is on disk.
         self.world = settings.world
-        """The world as it is on disk."""
 
     def prepare(self, now: dt.datetime) -> None:
         """Make keys, certificates, kubeconfigs and folders; write world.json."""
@@ -117,9 +119,14 @@ class Assembly:
 
     def _await(self, *names: str) -> None:
         """Return when the parts called `names` (none: all) are ready; watch all that were started."""
+        said = time.monotonic()
         while any(not names or waiting.part.name in names for waiting in self._waiting):
             self._waiting = [each for each in self._waiting if not self._is_ready(each)]
             time.sleep(processes.POLL_SECONDS)
+            if self._waiting and time.monotonic() - said > PATIENCE_SECONDS:
+                late = ", ".join(waiting.part.name for waiting in self._waiting)
+                self._report(f"  still waiting for {late}")
+                said = time.monotonic()
 
     def _is_ready(self, waiting: Waiting) -> bool:
         seconds = time.monotonic() - waiting.since

@@ -84,8 +84,7 @@ def execute(
     """Run a command with KUBECONFIG, AWS_* and PULUMI_* of the laptop world."""
     with _mended():
         found = world.load(paths.world_folder())
-        if dead := up_module.missing_parts(found):
-            _progress(f"of the laptop world, {', '.join(dead)} does not run: `daiku local up`")
+        up_module.require(found, _progress)
         tools = toolchain.ensure(_progress)
     environ = environment.of_commands(found, tools.folder, os.environ)
     try:
@@ -109,8 +108,10 @@ def demo() -> None:
 @contextmanager
 def _mended() -> Generator[None]:
     """Turn errors that a person can mend into a message, and a polite kill into an orderly end."""
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGHUP, _end)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Somebody who ignores a signal for us, as nohup does, means it.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     try:
         yield
     except MENDABLE as error:

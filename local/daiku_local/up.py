@@ -53,7 +53,7 @@ def up(
                 return _build(folder, tools, choose_ports(), now, report)
             except processes.PartFailedError as error:
                 if not error.port_was_taken or tries_left == 0:
-                    raise _explained(folder, error) from error
+                    raise _explained(folder, tools, error) from error
                 report(f"  {error.process.name}: another program took its port; choosing new ports")
                 world_folder.clear(folder, keep_logs=False)
 
@@ -62,6 +62,22 @@ def missing_parts(found: world.World) -> list[str]:
     """Names of the parts of a world that do not run."""
     living = {process.name for process in found.processes if processes.is_alive(process)}
     return [name for name in assembly.PARTS if name not in living]
+
+
+def require(found: world.World, report: Callable[[str], None]) -> None:
+    """See to it that a command can work with `found`; a part that died is reported.
+
+    Raises:
+        NoWorldError: Nothing of it runs.
+    """
+    dead = missing_parts(found)
+    if len(dead) == len(assembly.PARTS):
+        raise world.NoWorldError(
+            f"the laptop world in {found.folder} does not run any more, as after a restart of the "
+            "machine: start a new one with `daiku local up`"
+        )
+    if dead:
+        report(f"dead parts of the laptop world: {', '.join(dead)}; `daiku local up` makes it anew")
 
 
 def _running(folder: Path) -> world.World | None:
@@ -118,10 +134,12 @@ def _plan(folder: Path, chosen: ports.Ports) -> world.World:
     )
 
 
-def _explained(folder: Path, error: processes.PartFailedError) -> UpError:
+def _explained(folder: Path, tools: toolchain.Tools, error: processes.PartFailedError) -> UpError:
     log = folder / world_folder.LOGS / f"{error.process.name}.log"
     said = "\n".join(f"  | {line}" for line in error.lines) or "  | (nothing)"
     return UpError(
-        f"{error}. It said last:\n{said}\n  everything that was started is stopped again; the whole "
-        f"log is {log}\n  remedy: see to what the log names, then `daiku local up` again"
+        f"{error}. It said last:\n{said}\n"
+        f"  everything that was started is stopped again; the whole log is {log}\n"
+        "  remedy: mend what the log names, then `daiku local up` again (a tool that is broken is "
+        f"made anew when you remove {tools.folder})"
     )

@@ -1,7 +1,7 @@
 """Runs a Pulumi program without an engine, and gives the resources that it would register.
 
 Pulumi's own mocks show a resource's type, name and inputs. The monitor here also sees what an engine
-would see beside them: parent, dependencies, provider, timeouts, and the values that are exported.
+would see beside them: parent, dependencies, provider, timeouts, and the names of what is exported.
 """
 
 import asyncio
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
-from pulumi.runtime import mocks, rpc
+from google.protobuf.struct_pb2 import Struct
+from pulumi.runtime import mocks, rpc, settings
 
 ACCOUNT = "123456789012"
 REGION = "us-west-2"
@@ -35,6 +36,7 @@ class Registered:
     provider: str
     depends_on: frozenset[str]
     delete_timeout: str
+    secrets: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class Graph:
     """Everything that a program registered."""
 
     resources: dict[str, Registered] = field(default_factory=dict)
-    exports: dict[str, Any] = field(default_factory=dict)
+    exports: set[str] = field(default_factory=set)
 
     def of(self, resource_type: str) -> list[Registered]:
         return [r for r in self.resources.values() if r.type == resource_type]
@@ -80,6 +82,7 @@ def register(program: Callable[[], Any], config: Mapping[str, str] | None = None
     try:
         mocks.set_mocks(_Mocks(), project="daiku", stack="test", monitor=_Monitor(graph))
         run()
+        graph.exports = set(settings.get_root_resource().outputs)
     finally:
         answering.shutdown()
         loop.close()
@@ -89,6 +92,10 @@ def register(program: Callable[[], Any], config: Mapping[str, str] | None = None
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
     return graph
+
+
+def _is_secret(value: Any) -> bool:
+    return isinstance(value, Struct) and rpc.is_rpc_secret(dict(value.items()))
 
 
 class _Mocks(mocks.Mocks):
@@ -125,6 +132,8 @@ class _Monitor(mocks.MockMonitor):
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  (gRPC's name)
         response = super().RegisterResource(request)
+        if request.type == "pulumi:pulumi:Stack":
+            return response
         if response.urn in self._graph.resources:
             raise AssertionError(f"two resources are {response.urn}")
         self._graph.resources[response.urn] = Registered(
@@ -136,15 +145,11 @@ class _Monitor(mocks.MockMonitor):
             provider=request.provider,
             depends_on=frozenset(request.dependencies),
             delete_timeout=request.customTimeouts.delete,
+            secrets=frozenset(key for key, value in request.object.items() if _is_secret(value)),
         )
         if request.type == "eks:index:Cluster":
             response.object["eksCluster"] = self._live_cluster(response.urn, request)
         return response
-
-    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  (gRPC's name)
-        if "pulumi:pulumi:Stack" in request.urn:
-            self._graph.exports = rpc.deserialize_properties(request.outputs)
-        return super().RegisterResourceOutputs(request)
 
     def _live_cluster(self, parent: str, request: Any) -> dict[str, str]:
         """The EKS cluster that a real provider would make as the component's child."""

@@ -231,6 +231,21 @@ def test_an_up_that_was_killed_half_way_leaves_nothing_that_the_next_does_not_st
     assert up.missing_parts(whole) == []
 
 
+def test_an_up_that_is_told_to_end_stops_what_it_started(folder: Path) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-m", "daiku_local.cli", "up"],
+        env={**os.environ, "DAIKU_WORLD": str(folder)},
+        stderr=subprocess.DEVNULL,
+    )
+    _wait_for(lambda: _recorded(folder), lambda found: "kube-apiserver" in found)
+    started = down.recorded_parts(folder)
+
+    first.terminate()
+
+    assert first.wait(30) == 128 + signal.SIGTERM
+    assert not [each for each in started if processes.is_alive(each)]
+
+
 def test_a_port_that_another_program_took_leads_to_another_try(
     tools: toolchain.Tools, folder: Path
 ) -> None:

@@ -9,6 +9,7 @@ Not here: Karpenter's kinds (`decode_karpenter`), which kinds there are (`kinds`
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from daiku.api import wire
 from daiku.model import resources
 from daiku.model.condition import Condition, Status
 from daiku.model.daemonset import DaemonSet
-from daiku.model.meta import NOTHING, Meta, Owner
+from daiku.model.meta import Meta, Owner
 from daiku.model.node import Node
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
@@ -26,6 +27,8 @@ from daiku.model.taints import Taint, Toleration
 
 T = TypeVar("T")
 
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+"""Labels or annotations of an object that has none; shared, because thousands have none."""
 DISTINCT_SPECS_MAX: Final = 8192
 """How many spellings of resources, tolerations and affinity are remembered; one per workload is used."""
 POD_ANNOTATIONS: Final = ("karpenter.sh/", "daiku.dev/", "kubernetes.io/config.")
@@ -167,6 +170,7 @@ def meta(found: wire.ObjectMeta, annotations: Mapping[str, str] | None = None) -
                 name=o.name,
                 uid=o.uid,
                 controller=bool(o.controller),
+                block_owner_deletion=bool(o.block_owner_deletion),
             )
             for o in found.owner_references or ()
         ),

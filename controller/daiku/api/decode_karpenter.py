@@ -15,7 +15,6 @@ from daiku.api import decode, wire, wire_karpenter
 from daiku.model import condition, labels, resources, units
 from daiku.model.budget import Budget
 from daiku.model.instance_type import NodeClassRef
-from daiku.model.meta import NOTHING
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool, NodeTemplate
@@ -167,8 +166,8 @@ def _template(found: wire_karpenter.NodeTemplate, problems: list[str]) -> NodeTe
         except ValueError as error:
             problems.append(f"spec.template.spec.{name}: {error}")
     return NodeTemplate(
-        labels=found.metadata.labels or NOTHING,
-        annotations=found.metadata.annotations or NOTHING,
+        labels=found.metadata.labels or decode.NOTHING,
+        annotations=found.metadata.annotations or decode.NOTHING,
         taints=decode.taints(spec.taints),
         startup_taints=decode.taints(spec.startup_taints),
         requirements=Requirements.of(*known),

@@ -226,15 +226,15 @@ def taint(value: Taint) -> Json:
 
 
 def owner(value: Owner) -> Json:
-    """An owner reference; deletion of the owner waits for what it owns."""
+    """An owner reference."""
     body: Json = {
         "apiVersion": value.api_version,
         "kind": value.kind,
         "name": value.name,
         "uid": value.uid,
-        "blockOwnerDeletion": True,
     }
-    return body | {"controller": True} if value.controller else body
+    flags = {"controller": value.controller, "blockOwnerDeletion": value.block_owner_deletion}
+    return body | {name: True for name, on in flags.items() if on}
 
 
 def time(value: datetime) -> str:
@@ -262,7 +262,11 @@ def _finalizers(command: commands.PatchNodeClaim | commands.PatchNode, found: Cu
 def _with_owner(found: Current, claim: NodeClaim) -> list[Json]:
     others = [o for o in found.metadata.owner_references or () if o.get("uid") != claim.meta.uid]
     added = Owner(
-        api_version=API_VERSION, kind="NodeClaim", name=claim.meta.name, uid=claim.meta.uid
+        api_version=API_VERSION,
+        kind="NodeClaim",
+        name=claim.meta.name,
+        uid=claim.meta.uid,
+        block_owner_deletion=True,
     )
     return [*others, owner(added)]
 

@@ -25,6 +25,7 @@ class OwnerReference(Wire):
     name: str = ""
     uid: str = ""
     controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class ObjectMeta(Wire):

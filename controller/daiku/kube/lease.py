@@ -81,11 +81,15 @@ class Lease:
                 if self._try():
                     self._renewed = began
                     if not self.held.is_set():
-                        _log.info("leading", lease=f"{self.namespace}/{self.name}", identity=self.identity)
+                        _log.info(
+                            "leading", lease=f"{self.namespace}/{self.name}", identity=self.identity
+                        )
                         metrics.LEADER.set(1)
                         self.held.set()
                 elif self.held.is_set():
-                    raise LeaseLostError(f"lease {self.namespace}/{self.name} is held by {self._seen[0]!r} now")
+                    raise LeaseLostError(
+                        f"lease {self.namespace}/{self.name} is held by {self._seen[0]!r} now"
+                    )
             except (errors.Conflict, errors.AlreadyExists):
                 pass
             except errors.KubeError as error:
@@ -106,7 +110,11 @@ class Lease:
             found = _decoder.decode(self.client.get(self.path))
             if found["spec"].get("holderIdentity") != self.identity:
                 return
-            found["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _micro(self.now())}
+            found["spec"] |= {
+                "holderIdentity": "",
+                "leaseDurationSeconds": 1,
+                "renewTime": _micro(self.now()),
+            }
             self.client.replace(self.path, found)
         except errors.KubeError as error:
             _log.warning("lease not released; it runs out by itself", error=str(error))
@@ -158,7 +166,9 @@ class Lease:
             ForeignHolderError: It did, and it is not Daiku.
         """
         state = (holder, spec.get("renewTime"), spec.get("leaseTransitions"))
-        renewed_before_our_eyes = bool(self._seen) and self._seen[0] == holder and self._seen != state
+        renewed_before_our_eyes = (
+            bool(self._seen) and self._seen[0] == holder and self._seen != state
+        )
         if state != self._seen:
             self._seen, self._seen_since = state, time.monotonic()
         if renewed_before_our_eyes and not holder.startswith(IDENTITY_PREFIX):
@@ -170,7 +180,9 @@ class Lease:
         if self._announced != holder:
             self._announced = holder
             _log.info("standing by", lease=f"{self.namespace}/{self.name}", holder=holder)
-        return time.monotonic() - self._seen_since < (spec.get("leaseDurationSeconds") or DURATION_SECONDS)
+        return time.monotonic() - self._seen_since < (
+            spec.get("leaseDurationSeconds") or DURATION_SECONDS
+        )
 
 
 def _micro(value: datetime) -> str:

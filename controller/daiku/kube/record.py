@@ -101,7 +101,8 @@ def _body(command: commands.Announce, name: str, namespace: str, now: str) -> en
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": namespace},
-        "involvedObject": involved | ({"namespace": command.namespace} if command.namespace else {}),
+        "involvedObject": involved
+        | ({"namespace": command.namespace} if command.namespace else {}),
         "type": command.type,
         "reason": command.reason,
         "message": command.message[:1024],

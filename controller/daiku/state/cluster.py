@@ -15,6 +15,7 @@ from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
+from daiku.model.condition import Condition
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
@@ -93,6 +94,8 @@ class Cluster:
                     self._lose(event.kind, key)
                 self._listed[event.kind] = True
             case events.CatalogueRefreshed():
+                if event.catalogue.version != self.catalogue.version:
+                    self._unschedulable = ()
                 self.catalogue = event.catalogue
             case events.InstancesListed():
                 self._instances = event
@@ -148,7 +151,8 @@ class Cluster:
         self._nominations = {k: n for k, n in self._nominations.items() if k in keys}
         nodes_of = _nodes_of(self._all(Node))
         state_nodes = self._state_nodes(nodes_of)
-        known = (s.provider_id for s in state_nodes)
+        known = [s.provider_id for s in state_nodes]
+        known += [instance.provider_id for instance in self._launched.values()]
         self._gone_instances = frozenset(i for i in known if i in self._gone_instances)
         by_name = {s.claim_name: s for s in state_nodes if s.claim is not None}
         by_name |= {s.name: s for s in state_nodes}
@@ -181,6 +185,13 @@ class Cluster:
         self._objects[kind][key] = seen
         if before is None or before.meta.resource_version != seen.meta.resource_version:
             self._inflight.observed(f"{kind.__name__}/{key}")
+        if isinstance(seen, NodePool | NodeClass) and (
+            before is None
+            or before.meta.generation != seen.meta.generation
+            or _conditions(before) != seen.conditions
+        ):
+            # What was in the way of these pods may just have been changed by hand: do not make them wait.
+            self._unschedulable = ()
         if isinstance(seen, Pod):
             self._pods.see(seen, live=self._listed[Pod])
         elif isinstance(seen, NodeClaim):
@@ -281,6 +292,10 @@ class Cluster:
             pod_event=self._pods.last_event(name),
             expected=expected,
         )
+
+
+def _conditions(seen: Object) -> tuple[Condition, ...]:
+    return seen.conditions if isinstance(seen, NodePool | NodeClass) else ()
 
 
 def _nodes_of(nodes: tuple[Node, ...]) -> dict[str, tuple[Node, ...]]:

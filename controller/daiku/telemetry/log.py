@@ -32,7 +32,7 @@ def configure(level: str, *, people: bool | None = None) -> None:
         ]
     else:
         last = [
-            _upper_level,
+            _named,
             structlog.processors.EventRenamer("message"),
             structlog.processors.JSONRenderer(),
         ]
@@ -48,9 +48,9 @@ def configure(level: str, *, people: bool | None = None) -> None:
 
 def get(name: str) -> Any:
     """A logger; `name` says which part speaks."""
-    return structlog.get_logger(logger=name)
+    return structlog.get_logger(part=name)
 
 
-def _upper_level(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
-    event["level"] = str(event["level"]).upper()
-    return event
+def _named(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Field names and spelling as log collectors know them from other controllers."""
+    return {"level": str(event.pop("level")).upper(), "logger": event.pop("part", ""), **event}

@@ -5,6 +5,8 @@ It is written before the process begins its work and removed after it has ended.
 """
 
 import json
+import shutil
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,6 +55,17 @@ def save(records: Path, record: Record) -> None:
 def remove(records: Path, uid: str) -> None:
     """Remove the record of a pod, if there is one."""
     (records / f"{uid}.json").unlink(missing_ok=True)
+
+
+def sweep(records: Path, known: Collection[str]) -> None:
+    """Remove records and folders of every pod that is not known, by uid."""
+    for path in records.iterdir():
+        if path.stem in known:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_all(records: Path) -> list[Record]:

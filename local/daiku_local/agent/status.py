@@ -103,6 +103,7 @@ def pod_status(pod: Json, container: Container, pod_ip: str, host_ip: str, now: 
     reason = "" if container.ready else "ContainersNotReady"
     message = "" if container.ready else f"containers with unready status: [{name}]"
     wanted = [
+        _condition("PodScheduled", holds=True),
         _condition("PodReadyToStartContainers", holds=bool(pod_ip)),
         _condition("Initialized", holds=True),
         _condition("ContainersReady", holds=container.ready, reason=reason, message=message),

@@ -79,6 +79,7 @@ class Workloads:
         answer = self._services.kubernetes.get(PODS, BOUND)
         found = {pods.key(pod).uid: pod for pod in items(answer, "items") if pods.is_local(pod)}
         self._stop_orphans([each for uid, each in recorded.items() if uid not in found])
+        records.sweep(self._services.records, found.keys() | self._runners.keys())
         for uid, pod in found.items():
             self._see(pod, recorded.get(uid))
         for uid in self._runners.keys() - found.keys():
@@ -118,8 +119,6 @@ class Workloads:
         )
         for process in stopped:
             _log.info("%s: process %d stopped, its pod is gone", process.name, process.pid)
-        for record in orphans:
-            records.remove(self._services.records, record.pod.uid)
 
     def _note_problem(self, problem: str) -> None:
         if problem and problem != self._problem:

@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         world = worlds.load(options.world)
         cloud = account.make(world)
     except (worlds.NoWorldError, moto_door.UnknownMotoError) as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 1
     endpoint = server.make(cloud, options.port)
 
@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    print(f"stand-in AWS of {world.folder}: http://{server.HOST}:{options.port}", flush=True)
+    sys.stdout.write(f"stand-in AWS of {world.folder}: http://{server.HOST}:{options.port}\n")
+    sys.stdout.flush()
     try:
         endpoint.serve_forever()
     except KeyboardInterrupt:

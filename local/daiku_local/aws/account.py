@@ -2,6 +2,7 @@
 
 from daiku_local.aws import clock, moto_door
 from daiku_local.aws.cloud import Cloud
+from daiku_local.aws.ec2 import images
 from daiku_local.aws.weather import Weather
 from daiku_local.world import World
 
@@ -13,12 +14,14 @@ def make(world: World, now: clock.Now = clock.now) -> Cloud:
         UnknownMotoError: The installed moto is not the one this layer was written for.
     """
     moto_door.prepare(world.account)
+    ec2 = moto_door.ec2(world.account, world.region)
+    images.register(ec2, images.catalogue())
     return Cloud(
         world=world,
         now=now,
         timeline=clock.Timeline(now),
         weather=Weather(now),
-        ec2=moto_door.ec2(world.account, world.region),
+        ec2=ec2,
         iam=moto_door.iam(world.account),
         sts=moto_door.sts(world.account),
     )

@@ -51,7 +51,9 @@ class Cloud:
 class Asked(dict[str, Any]):
     """The parameters of a call under the API's names, and who asks."""
 
-    def __init__(self, parameters: Mapping[str, Any], *, region: str = "", access_key: str = "") -> None:
+    def __init__(
+        self, parameters: Mapping[str, Any], *, region: str = "", access_key: str = ""
+    ) -> None:
         super().__init__(parameters)
         self.region = region
         """Region that the call is signed for."""

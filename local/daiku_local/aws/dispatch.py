@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from daiku_local.aws import operations
 from daiku_local.aws.cloud import Asked, Cloud
-from daiku_local.aws.errors import AwsError
+from daiku_local.aws.errors import AwsError, NotOurs
 from daiku_local.aws.moto_door import ServiceException
-from daiku_local.aws.wire import models
 from daiku_local.aws.wire.call import Call
 from daiku_local.aws.wire.reply import Reply, of_error, of_result
 
@@ -16,7 +15,7 @@ THROTTLED = {
     "ec2": ("RequestLimitExceeded", "Request limit exceeded.", 503),
     "eks": ("ThrottlingException", "Rate exceeded", 429),
 }
-"""Code, message and status of a refused call, by service; the last entry of `_throttled` for others."""
+"""Code, message and status of a refused call, by service."""
 
 Forward = Callable[[], Reply]
 """Has moto answer the request."""
@@ -48,27 +47,42 @@ class Dispatcher:
         cloud = self.cloud
         key = (call.service, call.operation)
         elsewhere = call.service in operations.REGIONAL and call.region != cloud.world.region
-        handler = None if elsewhere else operations.OWN.get(key)
-        if handler is None:
-            guard = None if elsewhere else operations.GUARDS.get(key)
-            with cloud.lock:
-                cloud.timeline.settle()
-                if guard is not None:
-                    guard(cloud, _asked(call))
-                reply = forward()
-            return _explain(call, reply)
-        asked = _asked(call)
-        if key in operations.LOCK_FREE:
-            result = handler(cloud, asked)
-        else:
-            with cloud.lock:
-                cloud.timeline.settle()
+        handler = operations.OWN.get(key)
+        if handler is None or elsewhere:
+            if call.service in operations.ONLY_OURS:
+                raise _unsupported(call)
+            return self._forward(call, forward, checked=not elsewhere)
+        asked = Asked(call.parameters(), region=call.region, access_key=call.access_key)
+        try:
+            if key in operations.LOCK_FREE:
                 result = handler(cloud, asked)
+            else:
+                with cloud.lock:
+                    cloud.timeline.settle()
+                    result = handler(cloud, asked)
+                    return of_result(call.service, call.operation, result)
+        except NotOurs:
+            return self._forward(call, forward, checked=False)
         return of_result(call.service, call.operation, result)
 
-
-def _asked(call: Call) -> Asked:
-    return Asked(call.parameters(), region=call.region, access_key=call.access_key)
+    def _forward(self, call: Call, forward: Forward, *, checked: bool) -> Reply:
+        """Have moto answer; `checked`: with our own checks before it and repairs after it."""
+        cloud = self.cloud
+        key = (call.service, call.operation)
+        before = operations.BEFORE.get(key) if checked else None
+        after = operations.AFTER.get(key) if checked else None
+        with cloud.lock:
+            cloud.timeline.settle()
+            asked = Asked(call.parameters()) if before or after else Asked({})
+            if before is not None:
+                before(cloud, asked)
+            try:
+                reply = forward()
+            except NotImplementedError as error:
+                raise _unsupported(call) from error
+            if after is not None and reply.status < 400:
+                after(cloud, asked)
+            return reply
 
 
 def _throttled(service: str) -> AwsError:
@@ -76,21 +90,9 @@ def _throttled(service: str) -> AwsError:
     return AwsError(code, message, status=status)
 
 
-def _explain(call: Call, reply: Reply) -> Reply:
-    """Moto's reply; where it is not AWS's but a page of its own, an error that names the operation."""
-    kind = reply.headers.get("Content-Type", "")
-    if reply.status < 400 or not kind.startswith("text/html") or _is_aws_error(reply.body):
-        return reply
-    known = models.operation(call.service, call.operation) is not None
-    asked = f"{call.service}:{call.operation or '?'}"
-    reason = "is not an operation that AWS describes" if not known else "is not played here"
-    if reply.status == 500:
-        reason = "is not played here, or failed inside moto (see the log of the stand-in AWS)"
-    return of_error(
-        call.service,
-        AwsError("UnsupportedOperation", f"{asked} {reason}", status=501 if known else 400),
+def _unsupported(call: Call) -> AwsError:
+    return AwsError(
+        "UnsupportedOperation",
+        f"{call.service}:{call.operation or 'unknown operation'} is not played by the stand-in AWS",
+        status=501,
     )
-
-
-def _is_aws_error(body: bytes) -> bool:
-    return b"<Error" in body[:400] or b"__type" in body[:400]

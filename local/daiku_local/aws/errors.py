@@ -18,3 +18,7 @@ class AwsError(Exception):
         """HTTP status."""
         self.fields = fields or {}
         """Members of the error beside its message, where its protocol has them (REST-JSON)."""
+
+
+class NotOurs(Exception):  # noqa: N818 a way on, not an error
+    """Raised by an operation that leaves this very call to moto."""

@@ -11,8 +11,10 @@ from typing import Any
 
 import moto
 from moto.backends import get_backend
-from moto.core.exceptions import ServiceException as ServiceException
+from moto.core.exceptions import ServiceException
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+__all__ = ["ServiceException"]
 
 VERSION = "5.2.5"
 PARTITION = "aws"
@@ -38,26 +40,37 @@ def prepare(account: str) -> None:
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
 
 
+class _Application(DomainDispatcherApplication):
+    """moto's application, which says so when a service is unknown to it."""
+
+    def get_backend_for_host(self, host: str | None) -> Any:
+        """Moto's name of the service that a host stands for."""
+        backend = super().get_backend_for_host(host)
+        if backend is None and host is not None:
+            raise NotImplementedError(f"moto has no service at {host}")
+        return backend
+
+
 def application() -> Any:
-    """moto as a WSGI application, every service."""
-    return DomainDispatcherApplication(create_backend_app)
+    """Moto as a WSGI application, every service; NotImplementedError passes through it."""
+    return _Application(create_backend_app)
 
 
 def ec2(account: str, region: str) -> Any:
-    """moto's model of EC2 and VPC in a region."""
+    """Moto's model of EC2 and VPC in a region."""
     return get_backend("ec2")[account][region]
 
 
 def iam(account: str) -> Any:
-    """moto's model of IAM."""
+    """Moto's model of IAM."""
     return get_backend("iam")[account][PARTITION]
 
 
 def sts(account: str) -> Any:
-    """moto's model of STS."""
+    """Moto's model of STS."""
     return get_backend("sts")[account][PARTITION]
 
 
 def ssm(account: str, region: str) -> Any:
-    """moto's model of SSM in a region."""
+    """Moto's model of SSM in a region."""
     return get_backend("ssm")[account][region]

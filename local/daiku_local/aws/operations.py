@@ -3,21 +3,47 @@
 What is not in it goes to moto as it came. The names are those of AWS's API references.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from daiku_local.aws import iam, pricing, ssm, sts
 from daiku_local.aws.cloud import Asked, Cloud, Handler
-from daiku_local.aws.ec2 import guards
-from daiku_local.aws.eks import access, clusters, updates, versions
+from daiku_local.aws.ec2 import fleets, guards, instance_types, instances, lifecycle, spot_prices
+from daiku_local.aws.eks import (
+    access,
+    addons,
+    clusters,
+    node_groups,
+    pod_identity,
+    tags,
+    updates,
+    versions,
+)
 
 Key = tuple[str, str]
+Check = Callable[[Cloud, Asked], None]
 
-_BY_SERVICE: dict[str, dict[str, Handler]] = {
+_BY_SERVICE: dict[str, Mapping[str, Handler]] = {
+    "ec2": {
+        **fleets.HANDLERS,
+        **instance_types.HANDLERS,
+        **instances.HANDLERS,
+        **lifecycle.HANDLERS,
+        **spot_prices.HANDLERS,
+    },
     "eks": {
         **access.HANDLERS,
+        **addons.HANDLERS,
         **clusters.HANDLERS,
+        **node_groups.HANDLERS,
+        **pod_identity.HANDLERS,
+        **tags.HANDLERS,
         **updates.HANDLERS,
         **versions.HANDLERS,
     },
+    "iam": iam.HANDLERS,
+    "pricing": pricing.HANDLERS,
+    "ssm": ssm.HANDLERS,
+    "sts": sts.HANDLERS,
 }
 
 OWN: dict[Key, Handler] = {
@@ -27,13 +53,24 @@ OWN: dict[Key, Handler] = {
 }
 """Operations answered here, by service and name."""
 
-GUARDS: dict[Key, Callable[[Cloud, Asked], None]] = {
-    ("ec2", operation): guard for operation, guard in guards.GUARDS.items()
-}
+BEFORE: dict[Key, Check] = {("ec2", name): check for name, check in guards.BEFORE.items()}
 """Checks before moto answers: they raise AwsError where AWS would refuse and moto would not."""
 
-LOCK_FREE: frozenset[Key] = frozenset()
+AFTER: dict[Key, Check] = {("ec2", name): repair for name, repair in guards.AFTER.items()}
+"""What is left to do after moto has answered."""
+
+LOCK_FREE: frozenset[Key] = frozenset(
+    {
+        ("ec2", "DescribeInstanceTypes"),
+        ("ec2", "DescribeInstanceTypeOfferings"),
+        ("ec2", "DescribeSpotPriceHistory"),
+        ("pricing", "GetProducts"),
+    }
+)
 """Operations that read facts only, so that a slow one never holds up the others."""
+
+ONLY_OURS = frozenset({"eks", "pricing"})
+"""Services of which moto is not asked: what is not in the table is not played."""
 
 REGIONAL = frozenset({"ec2", "eks", "ssm"})
 """Services of which only the world's region is played here."""

@@ -88,9 +88,7 @@ def on_demand(shape: Shape) -> float:
     rate = _rate(family)
     if rate is None:
         memory_gib = shape.memory_mib / 1024
-        return round(
-            USD_PER_VCPU_OTHERWISE * shape.vcpus + USD_PER_GIB_OTHERWISE * memory_gib, 4
-        )
+        return round(USD_PER_VCPU_OTHERWISE * shape.vcpus + USD_PER_GIB_OTHERWISE * memory_gib, 4)
     return round(rate * shape.vcpus, 4)
 
 

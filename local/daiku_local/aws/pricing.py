@@ -25,7 +25,9 @@ def get_products(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     products = _products(cloud.world.region)
     for entry in asked.get("Filters", []):
         if entry["Type"] != "TERM_MATCH":
-            raise AwsError("InvalidParameterException", f"filter type {entry['Type']!r} is not played")
+            raise AwsError(
+                "InvalidParameterException", f"filter type {entry['Type']!r} is not played"
+            )
         field, value = entry["Field"], entry["Value"]
         products = [one for one in products if _attribute(one, field) == value.lower()]
     size = min(int(asked.get("MaxResults") or PAGE), PAGE)
@@ -73,7 +75,7 @@ def _product(region: str, name: str) -> dict[str, Any]:
     family = "Compute Instance (bare metal)" if metal else "Compute Instance"
     term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
     price = f"{facts.on_demand_usd(name):.10f}"
-    dimension = {
+    dimension: dict[str, Any] = {
         "unit": "Hrs",
         "description": f"${price} per On Demand Linux {name} Instance Hour (estimate)",
         "rateCode": rate,
@@ -82,7 +84,7 @@ def _product(region: str, name: str) -> dict[str, Any]:
         "appliesTo": [],
         "pricePerUnit": {"USD": price},
     }
-    offer = {
+    offer: dict[str, Any] = {
         "sku": sku,
         "offerTermCode": "JRTCKXETXF",
         "effectiveDate": PUBLISHED,

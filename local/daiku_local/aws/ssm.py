@@ -5,7 +5,7 @@ from typing import Any
 
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.ec2 import images
-from daiku_local.aws.errors import AwsError
+from daiku_local.aws.errors import AwsError, NotOurs
 
 PREFIXES = ("/aws/service/eks/", "/aws/service/bottlerocket/")
 
@@ -13,19 +13,14 @@ PREFIXES = ("/aws/service/eks/", "/aws/service/bottlerocket/")
 @functools.cache
 def _parameters() -> dict[str, images.Image]:
     """The image that each public parameter names."""
-    return {
-        f"{name}/image_id": image for image in images.catalogue() for name in image.parameters
-    }
-
-
-def is_public(name: str) -> bool:
-    """Whether a parameter is one of those that are answered here."""
-    return name.startswith(PREFIXES)
+    return {f"{name}/image_id": image for image in images.catalogue() for name in image.parameters}
 
 
 def get_parameter(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     """GetParameter of a public parameter."""
     name = str(asked["Name"])
+    if not name.startswith(PREFIXES):
+        raise NotOurs
     image = _parameters().get(name)
     if image is None:
         raise AwsError("ParameterNotFound", f"Parameter {name} not found.")
@@ -43,7 +38,9 @@ def get_parameter(cloud: Cloud, asked: Asked) -> dict[str, Any]:
 
 
 def get_parameters(cloud: Cloud, asked: Asked) -> dict[str, Any]:
-    """GetParameters of public parameters."""
+    """GetParameters, where all of them are public."""
+    if not all(name.startswith(PREFIXES) for name in asked["Names"]):
+        raise NotOurs
     found: list[Any] = []
     missing: list[str] = []
     for name in asked["Names"]:
@@ -52,3 +49,6 @@ def get_parameters(cloud: Cloud, asked: Asked) -> dict[str, Any]:
         else:
             missing.append(name)
     return {"Parameters": found, "InvalidParameters": missing}
+
+
+HANDLERS = {"GetParameter": get_parameter, "GetParameters": get_parameters}

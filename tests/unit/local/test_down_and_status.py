@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from daiku_local import down, processes, status, world, world_folder
+from daiku_local import down, processes, status, up, world, world_folder
 from daiku_local.world import Process, World
 
 
@@ -137,6 +137,22 @@ def test_status_as_json_can_be_read_back(folder: Path, sleeper: Process) -> None
     assert content["aws_endpoint"] == found.aws_endpoint
     first = content["processes"][0]
     assert (first["name"], first["pid"], first["alive"]) == ("etcd", sleeper.pid, True)
+
+
+def test_a_world_of_which_nothing_runs_is_no_world_to_work_with(folder: Path) -> None:
+    gone = Process(name="etcd", pid=os.getpid(), started_ticks=1, log="log")
+
+    with pytest.raises(world.NoWorldError, match="does not run any more"):
+        up.require(_world(folder, gone), lambda _: None)
+
+
+def test_a_world_that_lost_a_part_can_still_be_looked_into(folder: Path, sleeper: Process) -> None:
+    told: list[str] = []
+
+    up.require(_world(folder, sleeper), told.append)
+
+    assert "kube-apiserver" in told[0]
+    assert "etcd" not in told[0]
 
 
 def _world(folder: Path, *running: Process) -> World:

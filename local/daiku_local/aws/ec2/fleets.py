@@ -125,7 +125,7 @@ def _fulfil(
             candidates = _candidates(cloud, asked, versions, capacity_type)
             ranked = allocation.rank([one.pool for one in candidates], strategies[capacity_type])
             ordered = [candidates[pool.position] for pool in ranked]
-            _take(cloud, fleet_id, ordered, capacity_type, count, answer)
+            _take(cloud, ordered, answer, capacity_type=capacity_type, count=count)
     return answer
 
 
@@ -172,18 +172,18 @@ def _subnet_id(merged: Mapping[str, Any]) -> str | None:
 
 def _take(
     cloud: Cloud,
-    fleet_id: str,
     ordered: list[Candidate],
+    answer: dict[str, Any],
+    *,
     capacity_type: str,
     count: int,
-    answer: dict[str, Any],
 ) -> None:
     """Launch up to `count` instances from the candidates in their order; note what went wrong."""
     for candidate in ordered:
         if count == 0:
             return
         try:
-            launched = _launch(cloud, fleet_id, candidate, capacity_type, count)
+            launched = _launch(cloud, answer["FleetId"], candidate, capacity_type, count)
         except (AwsError, ServiceException) as error:
             answer["Errors"].append(
                 {
@@ -209,12 +209,10 @@ def _launch(
     cloud: Cloud, fleet_id: str, candidate: Candidate, capacity_type: str, count: int
 ) -> list[str]:
     tags = {**candidate.version.tags, "aws:ec2:fleet-id": fleet_id}
-    order = launch.prepare(
-        cloud, candidate.merged, capacity_type=capacity_type, extra_tags=tags
-    )
+    order = launch.prepare(cloud, candidate.merged, capacity_type=capacity_type, extra_tags=tags)
     if cloud.weather.is_sold_out(order.instance_type, order.place.zone, capacity_type):
         raise instances.sold_out(order.instance_type, order.place.zone)
-    free = max(1, min(count, int(order.place.subnet.available_ip_addresses)))
+    free = max(1, min(count, int(order.place.subnet.available_ip_address_count)))
     return [str(instance.id) for instance in launch.perform(cloud, order, free)]
 
 
@@ -232,8 +230,7 @@ def _record(cloud: Cloud, asked: Asked, fleet_id: str, answer: dict[str, Any]) -
         "ClientToken": asked.get("ClientToken"),
         "Type": "instant",
         "TargetCapacitySpecification": {
-            name: target.get(name)
-            for name in ("TotalTargetCapacity", "DefaultTargetCapacityType")
+            name: target.get(name) for name in ("TotalTargetCapacity", "DefaultTargetCapacityType")
         },
         "FulfilledCapacity": float(len(ids)),
         "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
@@ -246,7 +243,9 @@ def _record(cloud: Cloud, asked: Asked, fleet_id: str, answer: dict[str, Any]) -
 
 def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     """DescribeFleets; an instant fleet is shown only when its id is given, as in reality."""
-    return {"Fleets": [_find(cloud, fleet_id).description for fleet_id in asked.get("FleetIds", [])]}
+    return {
+        "Fleets": [_find(cloud, fleet_id).description for fleet_id in asked.get("FleetIds", [])]
+    }
 
 
 def describe_instances(cloud: Cloud, asked: Asked) -> dict[str, Any]:

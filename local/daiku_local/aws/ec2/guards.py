@@ -49,7 +49,9 @@ def delete_subnet(cloud: Cloud, asked: Asked) -> None:
 def delete_vpc(cloud: Cloud, asked: Asked) -> None:
     """DeleteVpc: beside subnets, which moto looks at, also groups, gateways and endpoints hold a VPC."""
     vpc_id = asked["VpcId"]
-    groups = [group for group in cloud.ec2.groups.get(vpc_id, {}).values() if group.name != "default"]
+    groups = [
+        group for group in cloud.ec2.groups.get(vpc_id, {}).values() if group.name != "default"
+    ]
     gateways = [
         gateway
         for gateway in cloud.ec2.internet_gateways.values()
@@ -68,8 +70,18 @@ def _violation(message: str) -> AwsError:
     return AwsError("DependencyViolation", message)
 
 
-GUARDS = {
+def after_nat_gateway(cloud: Cloud, asked: Asked) -> None:
+    """DeleteNatGateway: free the address and the interface, which moto leaves behind."""
+    gateway = cloud.ec2.nat_gateways[asked["NatGatewayId"]]
+    for address in gateway.address_set:
+        if association := address.get("associationId"):
+            cloud.ec2.disassociate_address(association_id=association)
+        cloud.ec2.enis.pop(address["networkInterfaceId"], None)
+
+
+BEFORE = {
     "DeleteSecurityGroup": delete_security_group,
     "DeleteSubnet": delete_subnet,
     "DeleteVpc": delete_vpc,
 }
+AFTER = {"DeleteNatGateway": after_nat_gateway}

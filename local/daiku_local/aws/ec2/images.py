@@ -89,9 +89,7 @@ def _amazon_linux(version: str) -> list[Image]:
     for number, date in enumerate(DATES):
         for architecture, variant in LINUX_VARIANTS:
             name = f"amazon-eks-node-al2023-{architecture}-{variant}-{version}-v{date}"
-            folder = (
-                f"/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/{architecture}/{variant}"
-            )
+            folder = f"/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/{architecture}/{variant}"
             names = [f"{folder}/{name}"]
             if number == len(DATES) - 1:
                 names.append(f"{folder}/recommended")
@@ -134,7 +132,7 @@ def _bottlerocket(version: str) -> list[Image]:
 def register(ec2: Any, images: list[Image]) -> None:
     """Make the images known to moto."""
     for image in images:
-        made = _EksImage(
+        made: Any = _EksImage(
             ec2,
             image.image_id,
             name=image.name,

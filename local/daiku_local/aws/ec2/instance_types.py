@@ -1,4 +1,4 @@
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportPrivateUsage=false
 """DescribeInstanceTypes and DescribeInstanceTypeOfferings.
 
 moto needs two seconds for a listing and ignores the size of a page. Here the XML of each type is

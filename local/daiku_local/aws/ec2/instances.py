@@ -62,7 +62,9 @@ def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     instances = (
         lifecycle.find(cloud, wanted)
         if wanted
-        else [one for reservation in cloud.ec2.reservations.values() for one in reservation.instances]
+        else [
+            one for reservation in cloud.ec2.reservations.values() for one in reservation.instances
+        ]
     )
     rows = [{**show(cloud, one), "ReservationId": _reservation_id(one)} for one in instances]
     rows = filters.keep(rows, asked.get("Filters", []), FILTERS)
@@ -227,7 +229,9 @@ def _metadata(instance: Any) -> dict[str, Any]:
 def run(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     """RunInstances."""
     token = str(asked.get("ClientToken") or "")
-    digest = hashlib.sha256(json.dumps({**asked, "DryRun": None}, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(
+        json.dumps({**asked, "DryRun": None}, sort_keys=True).encode()
+    ).hexdigest()
     if token and token in cloud.launches.by_token:
         return _again(cloud, token, digest)
     request = {

@@ -123,7 +123,9 @@ def _check_user_data(text: str | None) -> None:
     try:
         size = len(encoded(text))
     except ValueError:
-        raise AwsError("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.") from None
+        raise AwsError(
+            "InvalidUserData.Malformed", "Invalid BASE64 encoding of user data."
+        ) from None
     if size > USER_DATA_BYTES_MOST:
         raise AwsError(
             "InvalidUserData.Malformed", f"User data is limited to {USER_DATA_BYTES_MOST} bytes"
@@ -137,7 +139,14 @@ def perform(cloud: Cloud, order: Order, count: int) -> list[Any]:
         AwsError: The subnet has too few free addresses, or moto refused.
     """
     placement.check_addresses(order.place, count)
-    instances = make(cloud, order.image, order.merged, order.instance_type, order.place, count)
+    instances = make(
+        cloud,
+        order.image,
+        order.merged,
+        instance_type=order.instance_type,
+        place=order.place,
+        count=count,
+    )
     instance_tags = {**templates.tags_for(order.merged, "instance"), **order.extra_tags}
     interface_tags = templates.tags_for(order.merged, "network-interface")
     for instance in instances:

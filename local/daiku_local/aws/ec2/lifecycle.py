@@ -58,7 +58,7 @@ def end(cloud: Cloud, instance: Any) -> None:
 
 
 def find(cloud: Cloud, instance_ids: list[str]) -> list[Any]:
-    """moto's instances of these ids, in their order.
+    """Moto's instances of these ids, in their order.
 
     Raises:
         AwsError: An id has another form, or there is no such instance.

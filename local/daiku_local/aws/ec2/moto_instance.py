@@ -30,7 +30,13 @@ def encoded(text: str) -> bytes:
 
 
 def make(
-    cloud: Cloud, image: Any, merged: dict[str, Any], instance_type: str, place: Place, count: int
+    cloud: Cloud,
+    image: Any,
+    merged: dict[str, Any],
+    *,
+    instance_type: str,
+    place: Place,
+    count: int,
 ) -> list[Any]:
     """Make instances without volumes, running, in one reservation."""
     text = merged.get("UserData")

@@ -54,7 +54,9 @@ def _subnet(cloud: Cloud, merged: Mapping[str, Any], interface: Mapping[str, Any
     }
     if subnet_id:
         if subnet_id not in subnets:
-            raise AwsError("InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist")
+            raise AwsError(
+                "InvalidSubnetID.NotFound", f"The subnet ID '{subnet_id}' does not exist"
+            )
         found = subnets[subnet_id]
         if zone and zone != found.availability_zone:
             raise AwsError(
@@ -69,7 +71,9 @@ def _subnet(cloud: Cloud, merged: Mapping[str, Any], interface: Mapping[str, Any
         if str(subnet.default_for_az).lower() == "true" and zone in ("", subnet.availability_zone)
     ]
     if not defaults:
-        raise AwsError("MissingInput", f"No subnets found for the default VPC in zone {zone or 'any'}")
+        raise AwsError(
+            "MissingInput", f"No subnets found for the default VPC in zone {zone or 'any'}"
+        )
     return min(defaults, key=lambda subnet: str(subnet.availability_zone))
 
 
@@ -104,7 +108,7 @@ def check_addresses(place: Place, count: int) -> None:
     Raises:
         AwsError: InsufficientFreeAddressesInSubnet.
     """
-    free = int(place.subnet.available_ip_addresses)
+    free = int(place.subnet.available_ip_address_count)
     if free < count:
         raise AwsError(
             "InsufficientFreeAddressesInSubnet",

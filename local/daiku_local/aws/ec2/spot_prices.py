@@ -15,7 +15,6 @@ STEP_SECONDS = 6 * 3600
 PRODUCT = "Linux/UNIX"
 PRODUCTS = (PRODUCT, "Linux/UNIX (Amazon VPC)")
 PAGE = 1000
-ROWS_MOST = 100_000
 FILTERS = {
     "availability-zone": filters.at("AvailabilityZone"),
     "instance-type": filters.at("InstanceType"),
@@ -33,22 +32,23 @@ def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     products: list[str] = asked.get("ProductDescriptions") or list(PRODUCTS)
     wanted = frozenset(asked.get("InstanceTypes", []))
     zone = asked.get("AvailabilityZone")
-    rows: list[dict[str, Any]] = []
+    pools: list[tuple[str, str, float]] = []
     if any(product in PRODUCTS for product in products):
-        rows = [
-            _row(instance_type, offered, at)
+        pools = [
+            (instance_type, offered, at)
             for instance_type, offered in facts.offerings("availability-zone", cloud.world.region)
             if (not wanted or instance_type in wanted) and zone in (None, offered)
             for at in _instants(start, end)
         ]
-    rows = filters.keep(rows, asked.get("Filters", []), FILTERS)
     size = int(asked.get("MaxResults") or PAGE)
     first = int(asked.get("NextToken") or 0)
-    rest = first + size < len(rows)
-    return {
-        "SpotPriceHistory": rows[first : first + size],
-        "NextToken": str(first + size) if rest else "",
-    }
+    if asked.get("Filters"):
+        rows = filters.keep([_row(*pool) for pool in pools], asked["Filters"], FILTERS)
+        total, page = len(rows), rows[first : first + size]
+    else:
+        total, page = len(pools), [_row(*pool) for pool in pools[first : first + size]]
+    rest = first + size < total
+    return {"SpotPriceHistory": page, "NextToken": str(first + size) if rest else ""}
 
 
 def _instants(start: float, end: float) -> list[float]:
@@ -73,7 +73,7 @@ def _seconds(value: Any, otherwise: float) -> float:
     if value is None:
         return otherwise
     if isinstance(value, str):
-        return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
+        return datetime.fromisoformat(value).timestamp()
     return float(value)
 
 

@@ -67,7 +67,9 @@ def add(cloud: Cloud, found: Cluster, principal: str, kind: str) -> AccessEntry:
     if parts is None:
         raise errors.bad_parameter("The principalArn parameter format is not valid")
     cluster_name = found.description["name"]
-    path = f"{cluster_name}/{parts['kind']}/{principal.split(':')[4]}/{parts['name']}/{uuid.uuid4()}"
+    path = (
+        f"{cluster_name}/{parts['kind']}/{principal.split(':')[4]}/{parts['name']}/{uuid.uuid4()}"
+    )
     is_node = kind in NODE_TYPES
     session = f"arn:aws:sts::{principal.split(':')[4]}:assumed-role/{parts['name']}"
     username = "system:node:{{EC2PrivateDNSName}}" if is_node else f"{session}/{{{{SessionName}}}}"
@@ -115,10 +117,13 @@ def create(cloud: Cloud, asked: Asked) -> dict[str, Any]:
         raise errors.bad_parameter(
             f"Access entries of type {kind} take neither kubernetesGroups nor a username"
         )
-    if any(group.startswith("system:") for group in asked.get("kubernetesGroups") or []):
+    groups: list[str] = asked.get("kubernetesGroups") or []
+    if any(group.startswith("system:") for group in groups):
         raise errors.bad_parameter("The kubernetes group name cannot start with system:")
     if identity.role_by_arn(cloud, principal) is None and ":role/" in principal:
-        raise errors.bad_parameter(f"The specified principalArn is invalid: invalid principal {principal}")
+        raise errors.bad_parameter(
+            f"The specified principalArn is invalid: invalid principal {principal}"
+        )
     entry = add(cloud, found, principal, kind).description
     entry["tags"] = dict(asked.get("tags") or {})
     _change(entry, asked)
@@ -179,9 +184,11 @@ def associate(cloud: Cloud, asked: Asked) -> dict[str, Any]:
             "The specified access entry type does not support access policies: "
             f"{entry.description['type']}"
         )
-    scope = {"namespaces": [], **asked["accessScope"]}
+    scope: dict[str, Any] = {"namespaces": [], **asked["accessScope"]}
     if (scope["type"] == "namespace") != bool(scope["namespaces"]):
-        raise errors.bad_parameter("Namespaces go with the access scope type namespace, and only then")
+        raise errors.bad_parameter(
+            "Namespaces go with the access scope type namespace, and only then"
+        )
     entry.policies[arn] = _association(cloud, arn, scope)
     return {
         "clusterName": asked["clusterName"],

@@ -9,12 +9,12 @@ from daiku_local.aws.eks import errors
 
 
 def role_by_arn(cloud: Cloud, arn: str) -> Any:
-    """moto's role of that ARN, None if there is none."""
+    """Moto's role of that ARN, None if there is none."""
     return next((role for role in cloud.iam.roles.values() if role.arn == arn), None)
 
 
 def check_role(cloud: Cloud, arn: str, service: str) -> Any:
-    """moto's role of that ARN, if the service may assume it.
+    """Moto's role of that ARN, if the service may assume it.
 
     Raises:
         AwsError: There is no such role, or its trust policy does not name the service.
@@ -30,7 +30,9 @@ def check_role(cloud: Cloud, arn: str, service: str) -> Any:
 
 def _trusted_services(role: Any) -> list[str]:
     policy = json.loads(role.assume_role_policy_document)
-    statements = policy["Statement"] if isinstance(policy["Statement"], list) else [policy["Statement"]]
+    statements = (
+        policy["Statement"] if isinstance(policy["Statement"], list) else [policy["Statement"]]
+    )
     services: list[str] = []
     for statement in statements:
         principal = statement.get("Principal", {})

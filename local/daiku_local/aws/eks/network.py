@@ -17,7 +17,9 @@ def vpc_of(cloud: Cloud, subnet_ids: list[str], *, zones_least: int) -> str:
         AwsError: A subnet does not exist, they lie in different VPCs, or in too few zones.
     """
     known: dict[str, Any] = {
-        subnet_id: subnet for zone in cloud.ec2.subnets.values() for subnet_id, subnet in zone.items()
+        subnet_id: subnet
+        for zone in cloud.ec2.subnets.values()
+        for subnet_id, subnet in zone.items()
     }
     missing = [subnet_id for subnet_id in subnet_ids if subnet_id not in known]
     if missing or not subnet_ids:
@@ -49,6 +51,32 @@ def make_security_group(cloud: Cloud, cluster_name: str, vpc_id: str) -> str:
         group.id, "-1", "-1", "-1", [], source_groups=[{"GroupId": group.id}], vpc_id=vpc_id
     )
     return str(group.id)
+
+
+def make_interfaces(
+    cloud: Cloud, cluster_name: str, subnet_ids: list[str], group_id: str
+) -> list[str]:
+    """The control plane's interfaces in two of the cluster's subnets, which keep those from deletion."""
+    made: list[str] = []
+    for subnet_id in subnet_ids[:2]:
+        subnet = cloud.ec2.get_subnet(subnet_id)
+        interface = cloud.ec2.create_network_interface(
+            subnet,
+            subnet.get_available_subnet_ip(instance=cluster_name),
+            group_ids=[group_id],
+            description=f"Amazon EKS {cluster_name}",
+        )
+        interface.status, interface.requester_managed = "in-use", True
+        made.append(str(interface.id))
+    return made
+
+
+def remove_interfaces(cloud: Cloud, interface_ids: list[str]) -> None:
+    """Remove the control plane's interfaces."""
+    for interface_id in interface_ids:
+        interface = cloud.ec2.enis.get(interface_id)
+        if interface is not None:
+            interface.delete()
 
 
 def remove_security_group(cloud: Cloud, group_id: str) -> None:

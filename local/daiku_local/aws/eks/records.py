@@ -36,6 +36,8 @@ class Cluster:
     """The cluster as DescribeCluster shows it."""
     security_group_id: str
     """The group that EKS made for it."""
+    interface_ids: list[str] = field(default_factory=list[str])
+    """Network interfaces of its control plane."""
     access_entries: dict[str, AccessEntry] = field(default_factory=dict[str, AccessEntry])
     """Entries by ARN of their principal."""
     node_groups: dict[str, NodeGroup] = field(default_factory=dict[str, NodeGroup])

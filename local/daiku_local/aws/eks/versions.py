@@ -63,10 +63,9 @@ def _row(version: str, now: float) -> dict[str, Any]:
     release, standard, extended = (
         datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp() for date in SUPPORT[version]
     )
-    if now < standard:
-        status = "STANDARD_SUPPORT"
-    else:
-        status = "EXTENDED_SUPPORT" if now < extended else "UNSUPPORTED"
+    status = "STANDARD_SUPPORT" if now < standard else "EXTENDED_SUPPORT"
+    if now >= extended:
+        status = "UNSUPPORTED"
     return {
         "clusterVersion": version,
         "clusterType": "eks",

@@ -62,7 +62,14 @@ def read(method: str, raw_target: str, headers: dict[str, str], body: bytes) -> 
     path, _, query_string = raw_target.partition("?")
     scope = SCOPE.search(headers.get("authorization", ""))
     service = scope["service"] if scope else UNSIGNED_SERVICE
-    operation, labels = _operation(service, method, path, query_string, headers, body)
+    operation, labels = _operation(
+        service,
+        method=method,
+        path=path,
+        query_string=query_string,
+        headers=headers,
+        body=body,
+    )
     return Call(
         service=service,
         operation=operation,
@@ -75,13 +82,21 @@ def read(method: str, raw_target: str, headers: dict[str, str], body: bytes) -> 
 
 
 def _operation(
-    service: str, method: str, path: str, query_string: str, headers: dict[str, str], body: bytes
+    service: str,
+    *,
+    method: str,
+    path: str,
+    query_string: str,
+    headers: dict[str, str],
+    body: bytes,
 ) -> tuple[str, dict[str, str]]:
     if target := headers.get("x-amz-target"):
         return target.rpartition(".")[2], {}
-    form = body.decode("latin-1") if headers.get("content-type", "").startswith(
-        "application/x-www-form-urlencoded"
-    ) else query_string
+    form = (
+        body.decode("latin-1")
+        if headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        else query_string
+    )
     if found := re.search(r"(?:^|&)Action=([^&]+)", form):
         return urllib.parse.unquote_plus(found[1]), {}
     return rest.find(service, method, path) or ("", {})

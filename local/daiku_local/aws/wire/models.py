@@ -25,7 +25,7 @@ def _loader() -> Any:
 
 @functools.cache
 def service(signing_name: str) -> Any:
-    """botocore's ServiceModel of a service, None if botocore has none of that name."""
+    """Botocore's ServiceModel of a service, None if botocore has none of that name."""
     name = type_of_service.get(signing_name, signing_name)
     try:
         description = _loader().load_service_model(name, "service-2")
@@ -36,7 +36,7 @@ def service(signing_name: str) -> Any:
 
 @functools.cache
 def operation(signing_name: str, name: str) -> Any:
-    """botocore's OperationModel, None if the service or the operation is unknown."""
+    """Botocore's OperationModel, None if the service or the operation is unknown."""
     model = service(signing_name)
     if model is None or name not in model.operation_names:
         return None

@@ -14,7 +14,7 @@ Tree = dict[str, Any]
 
 
 def tree(body: str) -> Tree:
-    """The form as nested dictionaries of strings; list positions are keys "1", "2", …"""
+    """The form as nested dictionaries of strings; list positions are keys, from "1"."""
     root: Tree = {}
     for key, value in urllib.parse.parse_qsl(body, keep_blank_values=True):
         node = root

@@ -34,7 +34,9 @@ def of_result(signing_name: str, operation: str, result: Mapping[str, Any]) -> R
     if protocol in ("json", "rest-json"):
         status = int(model.http.get("responseCode", 200))
         return _json(protocol, request_id, status, json.dumps(result).encode())
-    content = xml.write(model.output_shape, result) if model.output_shape else "<return>true</return>"
+    content = (
+        xml.write(model.output_shape, result) if model.output_shape else "<return>true</return>"
+    )
     namespace = str(model.service_model.metadata["xmlNamespace"])
     if protocol == "ec2":
         inner = f"<requestId>{request_id}</requestId>{content}"
@@ -79,4 +81,6 @@ def _json(protocol: str, request_id: str, status: int, body: bytes) -> Reply:
 
 def _xml(request_id: str, status: int, text: str) -> Reply:
     body = f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'.encode()
-    return Reply(status=status, headers={"Content-Type": XML, "x-amzn-RequestId": request_id}, body=body)
+    return Reply(
+        status=status, headers={"Content-Type": XML, "x-amzn-RequestId": request_id}, body=body
+    )

@@ -54,7 +54,7 @@ def parameters(shape: Any, labels: dict[str, str], query: str, body: bytes) -> d
     found: dict[str, Any] = {}
     for name, member in shape.members.items():
         traits: dict[str, str] = member.serialization
-        wire = traits.get("name", name)
+        wire = str(traits.get("name", name))
         if traits.get("location") == "uri":
             found[name] = labels[wire]
         elif traits.get("location") == "querystring":

@@ -9,7 +9,7 @@ from daiku_local.plugins.aws import cloud as clouds
 from daiku_local.plugins.aws.cloud import Cloud
 from daiku_local.plugins.aws.kind import Kind, kind, names
 from daiku_local.plugins.errors import ProviderError
-from daiku_local.plugins.values import Plain
+from daiku_local.plugins.values import UNKNOWN, Plain
 
 READY_SECONDS = 1200.0
 """EKS takes ten minutes for a cluster; the laptop's is there at once unless the weather says so."""
@@ -128,6 +128,13 @@ class Cluster(EksKind):
             **{key: value for key, value in parameters.items() if value not in ({}, [])},
         )
         return answer["cluster"]["name"]
+
+    def preview(self, inputs: Plain) -> Plain:
+        network = inputs.get("vpcConfig")
+        if not isinstance(network, dict):
+            return inputs
+        made = {"clusterSecurityGroupId": UNKNOWN, "vpcId": UNKNOWN}
+        return {**inputs, "vpcConfig": {**made, **network}}
 
     @staticmethod
     def _describe(cloud: Cloud, name: str) -> Any:

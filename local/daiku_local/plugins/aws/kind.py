@@ -36,6 +36,13 @@ class Kind:
         """Make it; give its id."""
         raise NotImplementedError
 
+    def preview(self, inputs: Plain) -> Plain:
+        """Give what is known before it exists: outputs that are missing are known after.
+
+        Only an output that is given in part needs a word here: its other fields are `UNKNOWN`.
+        """
+        return inputs
+
     def settle(self, cloud: Cloud, identifier: str, inputs: Plain) -> None:
         """Do what follows the making: attributes, attachments, waiting until it is ready."""
 

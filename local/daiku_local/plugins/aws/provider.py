@@ -126,8 +126,7 @@ class AwsProvider:
 
     def preview_create(self, subject: Subject, inputs: Plain) -> Plain:
         """Give the inputs: everything else is known after."""
-        kinds.of(subject.type)
-        return inputs
+        return kinds.of(subject.type).preview(inputs)
 
     def create(self, subject: Subject, inputs: Plain, timeout: float) -> tuple[str, Plain]:
         """Make it, then wait until AWS shows it."""
@@ -199,9 +198,16 @@ class AwsProvider:
     def preview_update(
         self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain
     ) -> Plain:
-        """Give the state with the new inputs."""
-        del subject, identifier, old
-        return {**state, **new}
+        """Give the state with the inputs that change."""
+        del subject, identifier
+        outputs = {key: value for key, value in state.items() if key in new or key not in old}
+        for key, value in new.items():
+            before = outputs.get(key)
+            if values.equivalent(old.get(key), value) and before is not None:
+                continue
+            both = isinstance(before, dict) and isinstance(value, dict)
+            outputs[key] = {**cast("Plain", before), **value} if both else value
+        return outputs
 
     def update(
         self,

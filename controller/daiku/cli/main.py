@@ -1,0 +1,61 @@
+"""The root of the command line, and `daiku run`.
+
+Commands of other packages come through the entry point group `daiku.commands`: a Typer app is mounted under the entry
+point's name. The image holds none, so there it is `run` and what follows it.
+"""
+
+import os
+import sys
+from importlib import metadata
+from typing import Final
+
+import typer
+
+from daiku.runtime import options
+
+GROUP: Final = "daiku.commands"
+
+app = typer.Typer(
+    name="daiku",
+    help="A node autoscaler for Kubernetes that speaks Karpenter's API.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps `run` a command of its own even when it is the only one."""
+
+
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    help="Run the controller. Options come from flags, then from the environment:\n\n\b\n"
+    + options.describe(),
+)
+def run(context: typer.Context) -> None:
+    """Run the controller until it is told to stop."""
+    try:
+        chosen = options.read(context.args, os.environ)
+    except options.OptionsError as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(2) from None
+    # Its imports take half a second, which no other command should pay.
+    from daiku import app as application  # noqa: PLC0415
+
+    raise typer.Exit(application.run(chosen, os.environ))
+
+
+def main() -> None:
+    """The program `daiku`."""
+    for entry in metadata.entry_points(group=GROUP):
+        # Only what is asked for is imported: the laptop world is heavy.
+        if len(sys.argv) > 1 and sys.argv[1] == entry.name:
+            app.add_typer(entry.load(), name=entry.name)
+        elif len(sys.argv) == 1 or sys.argv[1].startswith("-"):
+            app.add_typer(
+                typer.Typer(help=f"More in `daiku {entry.name} --help`."), name=entry.name
+            )
+    app()

@@ -1,0 +1,223 @@
+"""Launch templates: everything about a machine but its type and zone, under a name that is a hash of the content.
+
+The same content has the same name, so a template is looked up before it is made, and two controllers make it once. A
+template is never changed; those of a node class go with it.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from daiku.cloud import errors as cloud_errors
+from daiku.cloud.aws import errors, node_class
+from daiku.cloud.aws.capacity import GIB, ROOT_BYTES, ROOT_DEVICE
+from daiku.cloud.aws.session import Session
+from daiku.model import labels, units
+from daiku.model.nodeclass import NodeClass
+
+PREFIX: Final = "karpenter.k8s.aws/"
+ALREADY_THERE: Final = "InvalidLaunchTemplateName.AlreadyExistsException"
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class LaunchTemplates:
+    """The launch templates of this cluster. Any thread may use it."""
+
+    session: Session
+    cluster: str
+    _known: dict[str, bool] = field(default_factory=dict[str, bool])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ensure(self, contents: Sequence[Json], found: NodeClass) -> list[str]:
+        """Names of the templates of `contents`, made where they are missing.
+
+        Raises:
+            CloudError: EC2 refused.
+        """
+        names = [_name(content) for content in contents]
+        # One at a time: claims of one batch want the same templates.
+        with self._lock:
+            unknown = [name for name in dict.fromkeys(names) if name not in self._known]
+            if unknown:
+                self._known |= dict.fromkeys(self._described(unknown), True)
+            for name, content in zip(names, contents, strict=True):
+                if name not in self._known:
+                    self._create(name, content, found)
+                    self._known[name] = True
+        return names
+
+    def forget(self, names: Sequence[str]) -> None:
+        """EC2 does not know these any more: look again before the next use."""
+        with self._lock:
+            for name in names:
+                self._known.pop(name, None)
+
+    def remove_all(self, node_class_name: str) -> None:
+        """Remove every template of a node class.
+
+        Raises:
+            CloudError: EC2 refused.
+        """
+        filters = [
+            {"Name": "tag:eks:eks-cluster-name", "Values": [self.cluster]},
+            {"Name": f"tag:{PREFIX}ec2nodeclass", "Values": [node_class_name]},
+        ]
+        for page in self.session.pages("ec2", "describe_launch_templates", Filters=filters):
+            for template in page["LaunchTemplates"]:
+                try:
+                    self.session.call(
+                        "ec2", "delete_launch_template", LaunchTemplateId=template["LaunchTemplateId"]
+                    )
+                except errors.ResourceNotFound:
+                    continue
+                finally:
+                    self.forget([template["LaunchTemplateName"]])
+
+    def _described(self, names: Sequence[str]) -> list[str]:
+        filters = [{"Name": "launch-template-name", "Values": list(names)}]
+        pages = self.session.pages("ec2", "describe_launch_templates", Filters=filters)
+        return [t["LaunchTemplateName"] for page in pages for t in page["LaunchTemplates"]]
+
+    def _create(self, name: str, content: Json, found: NodeClass) -> None:
+        try:
+            self.session.call(
+                "ec2",
+                "create_launch_template",
+                LaunchTemplateName=name,
+                LaunchTemplateData=content,
+                TagSpecifications=[
+                    {"ResourceType": "launch-template", "Tags": tags(self.cluster, found, {})}
+                ],
+            )
+        except cloud_errors.LaunchRefused as error:
+            if error.code != ALREADY_THERE:
+                raise
+
+
+def content(
+    *,
+    found: NodeClass,
+    cluster: str,
+    image_id: str,
+    user_data: str,
+    capacity_type: str,
+    nodepool: str,
+) -> Json:
+    """The data of a launch template."""
+    spec = found.spec
+    made: Json = {
+        "ImageId": image_id,
+        "UserData": user_data,
+        "IamInstanceProfile": {"Name": found.status["instanceProfile"]},
+        "Monitoring": {"Enabled": bool(spec.get("detailedMonitoring"))},
+        "BlockDeviceMappings": _block_devices(found),
+        "MetadataOptions": _metadata_options(spec.get("metadataOptions") or {}),
+        "NetworkInterfaces": [_network_interface(found)],
+        "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
+    }
+    if virtualization := (spec.get("cpuOptions") or {}).get("nestedVirtualization"):
+        made["CpuOptions"] = {"NestedVirtualization": virtualization}
+    return made
+
+
+def tags(cluster: str, found: NodeClass, more: Mapping[str, str]) -> list[dict[str, str]]:
+    """The user's tags, with those that say whose it is on top."""
+    known = {
+        **(found.spec.get("tags") or {}),
+        f"kubernetes.io/cluster/{cluster}": "owned",
+        "eks:eks-cluster-name": cluster,
+        f"{PREFIX}ec2nodeclass": found.meta.name,
+        **more,
+    }
+    return [{"Key": k, "Value": v} for k, v in sorted(known.items())]
+
+
+def _name(content: Json) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return f"{PREFIX}{int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])}"
+
+
+def _tag_specifications(
+    cluster: str, found: NodeClass, capacity_type: str, nodepool: str
+) -> list[Json]:
+    kinds = ["network-interface"]
+    if capacity_type == labels.SPOT:
+        kinds.append("spot-instances-request")
+    known = tags(cluster, found, {labels.NODEPOOL: nodepool} if nodepool else {})
+    return [{"ResourceType": kind, "Tags": known} for kind in kinds]
+
+
+def _block_devices(found: NodeClass) -> list[Json]:
+    given = found.spec.get("blockDeviceMappings")
+    if given is None:
+        if node_class.family(found) == "Custom":
+            return []
+        given = [
+            {
+                "deviceName": ROOT_DEVICE,
+                "ebs": {
+                    "volumeSize": f"{ROOT_BYTES // GIB}Gi",
+                    "volumeType": "gp3",
+                    "encrypted": True,
+                    "deleteOnTermination": True,
+                },
+            }
+        ]
+    return [{"DeviceName": m.get("deviceName", ""), "Ebs": _ebs(m.get("ebs") or {})} for m in given]
+
+
+def _ebs(given: Mapping[str, Any]) -> Json:
+    names = {
+        "deleteOnTermination": "DeleteOnTermination",
+        "encrypted": "Encrypted",
+        "iops": "Iops",
+        "throughput": "Throughput",
+        "kmsKeyID": "KmsKeyId",
+        "snapshotID": "SnapshotId",
+        "volumeType": "VolumeType",
+        "volumeInitializationRate": "VolumeInitializationRate",
+    }
+    made = {names[k]: v for k, v in given.items() if k in names and v not in {0, ""}}
+    made |= {names[k]: v for k, v in given.items() if k in names and v is False}
+    if size := given.get("volumeSize"):
+        made["VolumeSize"] = -(-units.parse_bytes_or_count(size) // GIB)
+    return made
+
+
+def _metadata_options(given: Mapping[str, Any]) -> Json:
+    return {
+        "HttpEndpoint": given.get("httpEndpoint", "enabled"),
+        "HttpProtocolIpv6": given.get("httpProtocolIPv6", "disabled"),
+        "HttpPutResponseHopLimit": given.get("httpPutResponseHopLimit", 1),
+        "HttpTokens": given.get("httpTokens", "required"),
+        "InstanceMetadataTags": "disabled",
+    }
+
+
+def _network_interface(found: NodeClass) -> Json:
+    spec = found.spec
+    made: Json = {
+        "DeviceIndex": 0,
+        "NetworkCardIndex": 0,
+        "Groups": node_class.security_groups(found),
+        "DeleteOnTermination": True,
+    }
+    if spec.get("associatePublicIPAddress") is not None:
+        made["AssociatePublicIpAddress"] = spec["associatePublicIPAddress"]
+    if spec.get("ipPrefixCount"):
+        made["Ipv4PrefixCount"] = spec["ipPrefixCount"]
+    if tracking := spec.get("connectionTracking"):
+        names = {
+            "tcpEstablishedTimeout": "TcpEstablishedTimeout",
+            "udpStreamTimeout": "UdpStreamTimeout",
+            "udpTimeout": "UdpTimeout",
+        }
+        made["ConnectionTrackingSpecification"] = {
+            names[k]: v for k, v in tracking.items() if k in names
+        }
+    return made

@@ -1,0 +1,190 @@
+"""Instance types as one node class would run them: labels, what pods can have, and every way to buy them.
+
+What depends only on the type and the node class's sizing is made once and shared; a new price or another subnet only
+makes new offerings. Requirements are shared too: there are thousands of offerings and a dozen different ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from daiku.cloud.aws import capacity, node_class
+from daiku.cloud.aws.capacity import Sizing
+from daiku.cloud.aws.instance_types import PREFIX, Facts
+from daiku.cloud.aws.node_class import Image
+from daiku.cloud.aws.pricing import Prices
+from daiku.model import labels
+from daiku.model.instance_type import InstanceType, Offering
+from daiku.model.nodeclass import NodeClass
+from daiku.model.requirements import Requirement, Requirements
+
+ZONE_ID: Final = "topology.k8s.aws/zone-id"
+TENANCY: Final = f"{PREFIX}instance-tenancy"
+BUYABLE: Final = (labels.ON_DEMAND, labels.SPOT)
+OPTIONAL: Final = tuple(
+    f"{PREFIX}{suffix}"
+    for suffix in (
+        "instance-category",
+        "instance-generation",
+        "instance-cpu-manufacturer",
+        "instance-cpu-sustained-clock-speed-mhz",
+        "instance-ebs-bandwidth",
+        "instance-network-bandwidth",
+        "instance-local-nvme",
+        "instance-gpu-name",
+        "instance-gpu-manufacturer",
+        "instance-gpu-count",
+        "instance-gpu-memory",
+        "instance-accelerator-name",
+        "instance-accelerator-manufacturer",
+        "instance-accelerator-count",
+        "capacity-reservation-id",
+        "capacity-reservation-type",
+        "capacity-reservation-interruptible",
+        "placement-group-id",
+        "placement-group-partition",
+    )
+)
+"""Labels that some nodes do not have; said as DoesNotExist where they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What of an instance type does not depend on zones or prices."""
+
+    requirements: tuple[Requirement, ...]
+    capacity: Mapping[str, int]
+    overhead: Mapping[str, int]
+    allocatable: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Offerings:
+    """Makes instance types for node classes, remembering what can be shared. One thread uses it."""
+
+    region: str
+    _shapes: dict[tuple[str, Sizing, str], tuple[Facts, _Shape]] = field(
+        default_factory=dict[tuple[str, Sizing, str], tuple[Facts, _Shape]]
+    )
+
+    def make(
+        self, types: Mapping[str, Facts], prices: Prices, found: NodeClass, sizing: Sizing
+    ) -> tuple[InstanceType, ...]:
+        """Every instance type as `found` would run it, sorted by name."""
+        zone_ids = {s.zone: s.zone_id for s in node_class.subnets(found)}
+        is_al2023 = node_class.family(found) == "AL2023"
+        images = node_class.images(found)
+        made: list[InstanceType] = []
+        for facts in types.values():
+            shape = self._shape(facts, sizing, found.meta.name)
+            # EKS has no AL2023 image that boots on a1.
+            usable = not (is_al2023 and facts.name.startswith("a1.")) and any(
+                boots(image, facts) for image in images
+            )
+            made.append(_instance_type(facts, shape, prices, zone_ids, usable=usable))
+        return tuple(made)
+
+    def _shape(self, facts: Facts, sizing: Sizing, class_name: str) -> _Shape:
+        key = (facts.name, sizing, class_name)
+        known = self._shapes.get(key)
+        if known is not None and known[0] is facts:
+            return known[1]
+        has = capacity.capacity(facts, sizing)
+        kept = capacity.overhead(facts, sizing, has)
+        shape = _Shape(
+            _fixed(facts, self.region, class_name),
+            has,
+            kept,
+            {r: max(0, amount - kept.get(r, 0)) for r, amount in has.items()},
+        )
+        self._shapes[key] = (facts, shape)
+        return shape
+
+
+def boots(image: Image, facts: Facts) -> bool:
+    """Whether machines of this type can boot the image."""
+    return all(
+        r.has(facts.labels[r.key]) if r.key in facts.labels else r.absent
+        for r in image.requirements
+    )
+
+
+def _fixed(facts: Facts, region: str, class_name: str) -> tuple[Requirement, ...]:
+    known = {
+        **facts.labels,
+        labels.REGION: region,
+        labels.OS: "linux",
+        f"{PREFIX}ec2nodeclass": class_name,
+    }
+    absent = (label for label in (*OPTIONAL, labels.WINDOWS_BUILD) if label not in known)
+    return (
+        *(_one(key, value) for key, value in known.items()),
+        *(_none(label) for label in absent),
+        Requirement.parse(TENANCY, "In", ("default", "dedicated")),
+    )
+
+
+def _instance_type(
+    facts: Facts, shape: _Shape, prices: Prices, zone_ids: Mapping[str, str], *, usable: bool
+) -> InstanceType:
+    zones = tuple(zone for zone in facts.zones if zone in zone_ids)
+    ways = tuple(way for way in BUYABLE if way in facts.usage_classes)
+    offerings = tuple(
+        offering
+        for zone in zones
+        for way in ways
+        if (offering := _offering(facts, prices, zone, zone_ids[zone], way, usable=usable)) is not None
+    )
+    requirements = Requirements.of(
+        *shape.requirements,
+        *_set(labels.ZONE, zones),
+        *_set(ZONE_ID, tuple(sorted({zone_ids[z] for z in zones if zone_ids[z]}))),
+        *_set(labels.CAPACITY_TYPE, ways),
+    )
+    return InstanceType(
+        name=facts.name,
+        requirements=requirements,
+        offerings=offerings,
+        capacity=shape.capacity,
+        overhead=shape.overhead,
+        allocatable=shape.allocatable,
+    )
+
+
+def _offering(
+    facts: Facts, prices: Prices, zone: str, zone_id: str, way: str, *, usable: bool
+) -> Offering | None:
+    price = (
+        prices.spot_price(facts, zone) if way == labels.SPOT else prices.on_demand_price(facts)
+    )
+    if price is None:
+        return None
+    return Offering(
+        requirements=_way(zone, zone_id, way),
+        zone=zone,
+        capacity_type=way,
+        price_usd_per_hour=price,
+        available=usable,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _way(zone: str, zone_id: str, way: str) -> Requirements:
+    known = {labels.ZONE: zone, labels.CAPACITY_TYPE: way} | ({ZONE_ID: zone_id} if zone_id else {})
+    return Requirements.from_labels(known)
+
+
+@lru_cache(maxsize=32768)
+def _one(key: str, value: str) -> Requirement:
+    return Requirement.parse(key, "In", (value,))
+
+
+@lru_cache(maxsize=64)
+def _none(key: str) -> Requirement:
+    return Requirement.parse(key, "DoesNotExist")
+
+
+@lru_cache(maxsize=1024)
+def _set(key: str, values: tuple[str, ...]) -> Sequence[Requirement]:
+    return (Requirement.parse(key, "In", values),) if values else ()

@@ -1,0 +1,89 @@
+"""The way to AWS: one boto3 session, one client per service, every failure as one of our errors.
+
+Credentials, region and endpoints come from boto3's own chain (web identity in a cluster, AWS_ENDPOINT_URL*). Answers
+are plain dictionaries; the modules beside this one know their shape.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# boto3 has no types; this module is where it is wrapped.
+
+import threading
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any, Final
+
+import boto3
+from botocore import exceptions
+from botocore.config import Config
+
+from daiku.cloud.aws import errors
+
+CONNECT_SECONDS: Final = 5
+READ_SECONDS: Final = 60
+"""DescribeInstanceTypes is the slowest call."""
+ATTEMPTS_MAX: Final = 3
+"""Of one call, with back-off; after that the next tick or poll tries again."""
+
+Json = dict[str, Any]
+
+
+class NoRegionError(Exception):
+    """Nothing says which region is meant."""
+
+
+class Session:
+    """AWS as this process sees it. Any thread may use it."""
+
+    def __init__(self, region: str = "") -> None:
+        # boto3 by itself reads AWS_DEFAULT_REGION only; every other SDK reads AWS_REGION.
+        self._session: Any = boto3.session.Session(region_name=region or None)
+        self._lock = threading.Lock()
+        self._clients: dict[tuple[str, str], Any] = {}
+        found: str | None = self._session.region_name
+        if not found:
+            raise NoRegionError("no AWS region is known: set AWS_REGION, such as us-west-2")
+        self.region: str = found
+        """Region of everything but Pricing."""
+
+    def call(self, service: str, operation: str, *, region: str = "", **parameters: Any) -> Json:
+        """Make one call, such as ("ec2", "describe_subnets", Filters=[...]).
+
+        Raises:
+            CloudError: It was refused, or there was no answer.
+        """
+        client = self._client(service, region or self.region)
+        try:
+            answer: Json = getattr(client, operation)(**parameters)
+        except (exceptions.ClientError, exceptions.BotoCoreError) as error:
+            raise errors.translate(f"{service} {operation}", error) from error
+        return answer
+
+    def pages(
+        self, service: str, operation: str, *, region: str = "", **parameters: Any
+    ) -> Iterator[Json]:
+        """Make a call that answers in pages, page by page.
+
+        Raises:
+            CloudError: It was refused, or there was no answer.
+        """
+        client = self._client(service, region or self.region)
+        try:
+            yield from client.get_paginator(operation).paginate(**parameters)
+        except (exceptions.ClientError, exceptions.BotoCoreError) as error:
+            raise errors.translate(f"{service} {operation}", error) from error
+
+    def _client(self, service: str, region: str) -> Any:
+        with self._lock:
+            known = self._clients.get((service, region))
+            if known is None:
+                config = Config(
+                    region_name=region,
+                    retries={"mode": "standard", "total_max_attempts": ATTEMPTS_MAX},
+                    connect_timeout=CONNECT_SECONDS,
+                    read_timeout=READ_SECONDS,
+                    max_pool_connections=32,
+                    user_agent_extra=f"daiku/{metadata.version('daiku')}",
+                )
+                known = self._session.client(service, config=config)
+                self._clients[service, region] = known
+            return known

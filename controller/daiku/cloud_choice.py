@@ -1,0 +1,86 @@
+"""Which cloud: builds the provider that was asked for, with what it needs from the cluster.
+
+Providers do not know Kubernetes clients; what they need of the cluster is handed to them here.
+"""
+
+import base64
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from daiku.api import decode, encode, kinds
+from daiku.cloud.kwok import catalogue as kwok_catalogue
+from daiku.cloud.kwok.provider import KwokProvider
+from daiku.cloud.provider import CloudProvider
+from daiku.kube import errors
+from daiku.kube.client import Client
+from daiku.model.node import Node
+from daiku.runtime import clock
+from daiku.runtime.options import Options
+from daiku.runtime.pollers import Poller
+
+
+class StartError(Exception):
+    """The cloud cannot be used; the message says why and what to do."""
+
+
+def make(options: Options, environ: Mapping[str, str], client: Client) -> CloudProvider:
+    """The provider that `options` name.
+
+    Raises:
+        StartError: It cannot be built.
+    """
+    if options.cloud == "kwok":
+        return _kwok(options, client)
+    raise StartError(f"cloud {options.cloud!r}")
+
+
+def node_class_keeper(
+    cloud: CloudProvider, client: Client, may_write: Callable[[], bool], stop: threading.Event
+) -> Poller | None:
+    """What keeps the status of node classes true; None where nothing needs to."""
+    return None
+
+
+def _kwok(options: Options, client: Client) -> KwokProvider:
+    try:
+        types = (
+            kwok_catalogue.read(Path(options.instance_types_file))
+            if options.instance_types_file
+            else kwok_catalogue.built_in()
+        )
+    except kwok_catalogue.CatalogueError as error:
+        raise StartError(str(error)) from error
+    return KwokProvider(nodes=_Nodes(client), types=types, now=clock.now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The Node objects of the cluster, for the kwok cloud."""
+
+    client: Client
+
+    def create(self, body: Mapping[str, Any]) -> None:
+        try:
+            self.client.create(kinds.NODES.path, body)
+        except errors.AlreadyExists:
+            return
+
+    def get(self, name: str) -> Node | None:
+        try:
+            return decode.node(self.client.get(kinds.NODES.object_path(name)))
+        except errors.NotFound:
+            return None
+
+    def delete(self, name: str) -> bool:
+        try:
+            self.client.delete(kinds.NODES.object_path(name))
+        except errors.NotFound:
+            return False
+        return True
+
+    def list(self) -> Sequence[Node]:
+        pages = self.client.list(kinds.NODES.path)
+        return [decode.guarded(decode.node, bytes(raw)) for page in pages for raw in page.items]

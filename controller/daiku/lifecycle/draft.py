@@ -1,0 +1,129 @@
+"""What one tick changes about one NodeClaim, gathered stage by stage and written in one command.
+
+Stages must see each other's results (a claim is registered only once it is launched) and share one
+resource version, so they fill one draft.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from daiku.commands import Announce, Command, PatchNodeClaim
+from daiku.lifecycle import conditions
+from daiku.model import labels
+from daiku.model.condition import Condition, Status, find
+from daiku.model.nodeclaim import NodeClaim
+
+_STAGES: Final = ("Launched", "Registered", "Initialized")
+"""Conditions on which Ready depends."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """Changes to one NodeClaim, and commands that go with them. Made and used up within one tick."""
+
+    claim: NodeClaim
+    now: datetime
+    commands: list[Command] = field(default_factory=list[Command])
+    """What else is to be done."""
+    wakes: list[datetime] = field(default_factory=list[datetime])
+    """When to look again even if nothing happens."""
+    labels: dict[str, str] = field(default_factory=dict[str, str])
+    annotations: dict[str, str] = field(default_factory=dict[str, str])
+    provider_id: str | None = None
+    node_name: str | None = None
+    image_id: str | None = None
+    capacity: Mapping[str, int] | None = None
+    allocatable: Mapping[str, int] | None = None
+    last_pod_event: datetime | None = None
+    remove_finalizer: bool = False
+    ended: bool = False
+    """The NodeClaim is being given up: later stages have nothing to say."""
+    _conditions: dict[str, Condition] = field(default_factory=dict[str, Condition])
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition `kind` as it will be."""
+        return self._conditions.get(kind) or find(self.claim.conditions, kind)
+
+    def is_true(self, kind: str) -> bool:
+        """Whether the condition `kind` will be True."""
+        found = self.condition(kind)
+        return found is not None and found.status == "True"
+
+    def set(self, kind: str, status: Status, reason: str = "", message: str = "") -> None:
+        """Say what the condition `kind` is from now on."""
+        self._conditions[kind] = conditions.make(
+            self.claim.conditions,
+            kind=kind,
+            status=status,
+            reason=reason,
+            message=message,
+            generation=self.claim.meta.generation,
+            now=self.now,
+        )
+
+    def announce(self, kind: str, reason: str, message: str) -> None:
+        """Tell people who look at the NodeClaim."""
+        meta = self.claim.meta
+        self.commands.append(
+            Announce(
+                kind="NodeClaim",
+                namespace="",
+                name=meta.name,
+                uid=meta.uid,
+                type=kind,
+                reason=reason,
+                message=message[:1000],
+            )
+        )
+
+    def patch(self) -> PatchNodeClaim | None:
+        """The command that writes what has changed, or None when nothing has."""
+        claim = self.claim
+        gone = claim.meta.deleted is not None
+        lacks_finalizer = labels.TERMINATION_FINALIZER not in claim.meta.finalizers
+        patch = PatchNodeClaim(
+            name=claim.meta.name,
+            resource_version=claim.meta.resource_version,
+            add_finalizer=lacks_finalizer and not gone,
+            remove_finalizer=self.remove_finalizer,
+            labels=_changed(self.labels, claim.meta.labels),
+            annotations=_changed(self.annotations, claim.meta.annotations),
+            provider_id=_other(self.provider_id, claim.provider_id),
+            node_name=_other(self.node_name, claim.node_name),
+            image_id=_other(self.image_id, claim.image_id),
+            capacity=self.capacity if self.capacity != claim.capacity else None,
+            allocatable=self.allocatable if self.allocatable != claim.allocatable else None,
+            conditions=self._settled(),
+            last_pod_event=self.last_pod_event,
+        )
+        nothing = PatchNodeClaim(name=patch.name, resource_version=patch.resource_version)
+        return None if patch == nothing else patch
+
+    def _settled(self) -> tuple[Condition, ...]:
+        """Conditions that change, the root last."""
+        meta = self.claim.meta
+        parts: list[Condition] = []
+        for kind in _STAGES:
+            known = self.condition(kind)
+            if known is None:
+                known = conditions.awaiting(
+                    kind, created=meta.created, generation=meta.generation, now=self.now
+                )
+                self._conditions[kind] = known
+            parts.append(known)
+        wanted = [
+            *(self._conditions[kind] for kind in sorted(self._conditions)),
+            conditions.root(self.claim.conditions, parts, generation=meta.generation, now=self.now),
+        ]
+        return tuple(c for c in wanted if c != find(self.claim.conditions, c.type))
+
+
+def _changed(wanted: Mapping[str, str], there: Mapping[str, str]) -> Mapping[str, str] | None:
+    changed = {key: value for key, value in wanted.items() if there.get(key) != value}
+    return changed or None
+
+
+def _other(wanted: str | None, there: str) -> str | None:
+    return wanted if wanted is not None and wanted != there else None

@@ -1,0 +1,60 @@
+"""From a registered Node to one that pods can rely on.
+
+It is ready, the taints of its coming up are gone, and every resource that was asked for is reported.
+
+Source: Karpenter's nodeclaim.lifecycle, initialization.
+"""
+
+from daiku.commands import PatchNode
+from daiku.lifecycle.draft import Draft
+from daiku.model import labels, taints, units
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.state.snapshot import Snapshot
+
+
+def advance(draft: Draft, snapshot: Snapshot) -> None:
+    """Bring the NodeClaim nearer to being initialized."""
+    claim = draft.claim
+    if claim.is_true("Initialized"):
+        draft.set("Initialized", "True")
+        return
+    if not draft.is_true("Registered"):
+        return
+    node = next(iter(snapshot.nodes_of.get(claim.provider_id, ())), None)
+    if node is None:
+        draft.set("Initialized", "Unknown", "NodeNotFound", "Node not registered with cluster")
+        return
+    missing = _missing(node, claim)
+    if missing is not None:
+        draft.set("Initialized", "Unknown", *missing)
+    elif node.meta.labels.get(labels.INITIALIZED) == "true":
+        draft.set("Initialized", "True")
+    else:
+        draft.commands.append(
+            PatchNode(
+                name=node.meta.name,
+                resource_version=node.meta.resource_version,
+                labels={labels.INITIALIZED: "true"},
+            )
+        )
+
+
+def _missing(node: Node, claim: NodeClaim) -> tuple[str, str] | None:
+    """Reason and message of the first thing that is not there yet."""
+    if not node.is_ready:
+        return "NodeNotReady", f"Node {node.meta.name} is not ready"
+    for taint in node.taints:
+        if taints.includes(claim.startup_taints, taint):
+            return "StartupTaintsExist", f"startup taint {taint.key}:{taint.effect} is still there"
+    for taint in node.taints:
+        if taints.is_ephemeral(taint):
+            return "KnownEphemeralTaintsExist", f"taint {taint.key}:{taint.effect} is still there"
+    for resource, amount in sorted(claim.requests.items()):
+        if amount and not node.allocatable.get(resource, 0):
+            wanted = units.format_quantity(resource, amount)
+            return (
+                "ResourceNotRegistered",
+                f"resource {resource} ({wanted} asked for) is not reported yet",
+            )
+    return None

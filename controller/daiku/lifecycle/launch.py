@@ -1,0 +1,142 @@
+"""From a NodeClaim to an instance.
+
+The NodeClaim exists first; its uid is the launch's token, so asking twice gets the same instance. What can be launched is
+ranked here, in full: the cloud provider is told what to try, and in which order.
+
+What the cloud answers decides what happens next. No capacity, or a node class that cannot launch: the claim is given up and
+its pods are planned again, without what was sold out. Anything else: the same launch again, after a pause.
+
+Source: Karpenter's nodeclaim.lifecycle, launch.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from daiku.cloud import errors
+from daiku.commands import DeleteNodeClaim, Launch
+from daiku.lifecycle.draft import Draft
+from daiku.model import labels, resources
+from daiku.model.instance_type import Catalogue, LaunchOption
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.requirements import Requirements
+from daiku.scheduling import expected
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+_ORDER: Final = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
+"""Which capacity type is taken when a NodeClaim allows several."""
+_MESSAGE_MOST: Final = 300
+
+
+def advance(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> None:
+    """Bring the NodeClaim nearer to having an instance."""
+    claim = draft.claim
+    name = claim.meta.name
+    launched = snapshot.launched.get(name)
+    if claim.provider_id:
+        draft.set("Launched", "True")
+    elif launched is not None:
+        draft.labels |= {**launched.labels, **claim.meta.labels}
+        draft.annotations |= launched.annotations
+        draft.provider_id = launched.provider_id
+        draft.image_id = launched.image_id
+        draft.capacity = launched.capacity
+        draft.allocatable = launched.allocatable
+        draft.set("Launched", "True")
+    else:
+        _ask(draft, snapshot, catalogue, settings)
+
+
+def options(
+    claim: NodeClaim, snapshot: Snapshot, catalogue: Catalogue, settings: Settings
+) -> tuple[LaunchOption, ...]:
+    """What would do for `claim` and can be had, cheapest first, all of one capacity type."""
+    found: list[LaunchOption] = []
+    for instance_type in expected.types_of(claim, catalogue):
+        if not resources.fits(claim.requests, instance_type.allocatable):
+            continue
+        found += [
+            LaunchOption(
+                instance_type=instance_type.name,
+                zone=offering.zone,
+                capacity_type=offering.capacity_type,
+                price_usd_per_hour=offering.price_usd_per_hour,
+            )
+            for offering in instance_type.offerings
+            if offering.available
+            and (instance_type.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
+            and _suits(claim.requirements, offering.requirements)
+        ]
+    return _ranked(found, settings.instance_types_per_launch_max)
+
+
+def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> None:
+    claim = draft.claim
+    node_class = snapshot.node_classes.get(claim.node_class)
+    failure = snapshot.launch_failures.get(claim.meta.name)
+    if node_class is None or not node_class.ready or isinstance(failure, errors.NodeClassNotReady):
+        why = (
+            str(failure)
+            if failure is not None
+            else f"{claim.node_class.kind} {claim.node_class.name} is not ready"
+        )
+        _give_up(draft, "nodeclass_not_ready", "NodeClassNotReady", why)
+        return
+    if isinstance(failure, errors.InsufficientCapacity):
+        _give_up(draft, "insufficient_capacity", "InsufficientCapacityError", str(failure))
+        return
+    if failure is not None:
+        draft.set("Launched", "Unknown", "LaunchFailed", _cut(str(failure)))
+    hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
+    if hold is not None:
+        if hold.until is not None:
+            draft.wakes.append(hold.until)
+        return
+    if claim.node_class not in catalogue.instance_types:
+        draft.set(
+            "Launched", "Unknown", "CatalogueMissing", "what the cloud offers is not known yet"
+        )
+        return
+    ranked = options(claim, snapshot, catalogue, settings)
+    if ranked:
+        draft.commands.append(Launch(node_claim=claim, options=ranked))
+    else:
+        asked = _cut(str(claim.requirements))
+        _give_up(
+            draft,
+            "insufficient_capacity",
+            "InsufficientCapacityError",
+            f"no offering can be had now for {asked}",
+        )
+
+
+def _give_up(draft: Draft, reason: str, event: str, message: str) -> None:
+    meta = draft.claim.meta
+    draft.announce("Warning", event, f"NodeClaim {meta.name} is given up: {message}")
+    draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))
+    draft.ended = True
+
+
+def _suits(asked: Requirements, offering: Requirements) -> bool:
+    """Whether an offering meets what is asked of the labels that it decides."""
+    return not asked.intersects(offering)
+
+
+def _ranked(found: Sequence[LaunchOption], types_most: int) -> tuple[LaunchOption, ...]:
+    """The options of the preferred capacity type, cut to the cheapest types."""
+    by_type = {c: [o for o in found if o.capacity_type == c] for c in _ORDER}
+    chosen = next((kind for kind in _ORDER if by_type[kind]), None)
+    if chosen is None:
+        return ()
+    kept = by_type[chosen]
+    on_demand = min((o.price_usd_per_hour for o in by_type[labels.ON_DEMAND]), default=None)
+    if chosen == labels.SPOT and on_demand is not None:
+        # Spot that costs more than the cheapest on-demand instance that would do is no bargain.
+        kept = [o for o in kept if o.price_usd_per_hour < on_demand] or by_type[labels.ON_DEMAND]
+    ordered = sorted(kept, key=lambda o: (o.price_usd_per_hour, o.instance_type, o.zone))
+    types = list(dict.fromkeys(o.instance_type for o in ordered))[:types_most]
+    return tuple(o for o in ordered if o.instance_type in types)
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= _MESSAGE_MOST else message[:_MESSAGE_MOST] + "..."

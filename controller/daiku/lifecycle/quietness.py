@@ -1,0 +1,33 @@
+"""Whether a node has been quiet for long enough to be consolidated: the time of its last pod, and its condition.
+
+Source: Karpenter's nodeclaim.podevents and the Consolidatable part of nodeclaim.disruption.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from daiku.lifecycle.draft import Draft
+from daiku.model.condition import find
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+_WRITE_EVERY: Final = timedelta(seconds=10)
+"""The time of the last pod is written at most this often; in memory it is exact."""
+
+
+def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
+    """Write down when a pod last came or went, and whether that is long ago."""
+    claim, event = draft.claim, state_node.pod_event
+    if event is not None and (
+        claim.last_pod_event is None or event - claim.last_pod_event >= _WRITE_EVERY
+    ):
+        draft.last_pod_event = event
+    pool = snapshot.node_pool(claim.nodepool)
+    due = state_node.consolidatable_at(pool) if pool is not None and pool.replicas is None else None
+    if due is not None and due <= draft.now and draft.is_true("Initialized"):
+        draft.set("Consolidatable", "True")
+        return
+    if due is not None:
+        draft.wakes.append(due)
+    if find(claim.conditions, "Consolidatable") is not None:
+        draft.set("Consolidatable", "False", "NotConsolidatable", "a pod came or went too recently")

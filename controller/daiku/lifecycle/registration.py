@@ -1,0 +1,61 @@
+"""From an instance to a Node that carries everything its NodeClaim says.
+
+The Node is found by provider id, given the claim's labels, annotations, taints, owner and finalizer, and freed of the
+taint that kept pods away. Startup taints are put on once, here; whoever removes them removes them for good.
+
+Source: Karpenter's nodeclaim.lifecycle, registration.
+"""
+
+from daiku.commands import PatchNode
+from daiku.lifecycle.draft import Draft
+from daiku.model import labels, taints
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.state.snapshot import Snapshot
+
+
+def advance(draft: Draft, snapshot: Snapshot) -> None:
+    """Bring the NodeClaim nearer to being registered."""
+    claim = draft.claim
+    if not claim.provider_id:
+        return
+    if claim.is_true("Registered"):
+        draft.set("Registered", "True")
+        return
+    nodes = snapshot.nodes_of.get(claim.provider_id, ())
+    if not nodes:
+        draft.set("Registered", "Unknown", "NodeNotFound", "Node not registered with cluster")
+    elif len(nodes) > 1:
+        names = ", ".join(node.meta.name for node in nodes)
+        message = f"Invariant violated, matched multiple nodes: {names}"
+        draft.set("Registered", "False", "MultipleNodesFound", message)
+    elif nodes[0].meta.labels.get(labels.REGISTERED) == "true":
+        draft.node_name = nodes[0].meta.name
+        draft.set("Registered", "True")
+    else:
+        if not taints.includes(nodes[0].taints, taints.UNREGISTERED):
+            draft.announce(
+                "Warning",
+                "UnregisteredTaintMissing",
+                f"Node {nodes[0].meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
+                "placed on it too early; let its user data register it with that taint",
+            )
+        draft.set(
+            "Registered", "Unknown", "NodeNotSynced", f"Node {nodes[0].meta.name} is being labelled"
+        )
+        draft.commands.append(_sync(nodes[0], claim))
+
+
+def _sync(node: Node, claim: NodeClaim) -> PatchNode:
+    marks = node.taints
+    if node.meta.labels.get(labels.DO_NOT_SYNC_TAINTS) != "true":
+        marks = taints.merge(taints.merge(marks, claim.taints), claim.startup_taints)
+    return PatchNode(
+        name=node.meta.name,
+        resource_version=node.meta.resource_version,
+        add_finalizer=True,
+        owner=claim,
+        labels={**claim.meta.labels, labels.REGISTERED: "true"},
+        annotations=dict(claim.meta.annotations),
+        taints=taints.without(marks, (taints.UNREGISTERED,)),
+    )

@@ -1,0 +1,142 @@
+"""A new node as the NodeClaim that asks for it.
+
+The list of instance types is cut to what one launch can offer, cheapest first. The name is made from what is being
+decided and when, so that the same decision makes the same name and no two decisions share one.
+
+Source: Karpenter's NodeClaimTemplate.ToNodeClaim.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+from daiku.commands import CreateNodeClaim
+from daiku.model import labels, nodepool_hash
+from daiku.model.instance_type import InstanceType
+from daiku.model.meta import Meta, Owner
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodepool import NodePool
+from daiku.model.requirements import Requirement, Requirements
+from daiku.scheduling.solution import NewNode, RankedType
+from daiku.settings import Settings
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+_TYPES_MOST: Final = 600
+"""How far the list may grow for the sake of `minValues`."""
+
+
+def create(
+    node: NewNode,
+    types: Sequence[InstanceType],
+    settings: Settings,
+    now: datetime,
+    *,
+    taken: Container[str],
+    ordinal: int,
+) -> CreateNodeClaim:
+    """The command that asks for `node`.
+
+    Args:
+        node: What is wanted.
+        types: Every instance type of its node class.
+        settings: How many types one launch offers.
+        now: Part of what the name is made from.
+        taken: Names that exist.
+        ordinal: Which node of this plan it is.
+    """
+    pool, template = node.pool, node.pool.template
+    ref = template.node_class
+    kept = _cut(node, types, settings.instance_types_per_launch_max)
+    requirements = node.requirements & Requirements.of(
+        Requirement.parse(labels.INSTANCE_TYPE, "In", [t.name for t in kept]),
+        Requirement.parse(labels.CAPACITY_TYPE, "In", node.capacity_types),
+    )
+    claim = NodeClaim(
+        meta=Meta(
+            name=_name(pool, now, ordinal, taken),
+            labels={
+                **_custom_labels(requirements, types),
+                **template.labels,
+                labels.NODEPOOL: pool.meta.name,
+                labels.node_class_label(ref.group, ref.kind): ref.name,
+            },
+            annotations={
+                **template.annotations,
+                labels.NODEPOOL_HASH: nodepool_hash.of(template),
+                labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
+            },
+            finalizers=(labels.TERMINATION_FINALIZER,),
+            owners=(
+                Owner(
+                    api_version="karpenter.sh/v1",
+                    kind="NodePool",
+                    name=pool.meta.name,
+                    uid=pool.meta.uid,
+                    block_owner_deletion=True,
+                ),
+            ),
+            created=now,
+        ),
+        requirements=requirements,
+        requests=node.requests,
+        node_class=ref,
+        taints=template.taints,
+        startup_taints=template.startup_taints,
+        expire_after=template.expire_after,
+        termination_grace_period=template.termination_grace_period,
+    )
+    return CreateNodeClaim(node_claim=claim, pods=node.pods)
+
+
+def _cut(node: NewNode, types: Sequence[InstanceType], most: int) -> Sequence[RankedType]:
+    """The cheapest types, as many as one launch offers, or as many more as `minValues` needs."""
+    by_name = {t.name: t for t in types}
+    for count in range(min(most, len(node.types)), min(len(node.types), _TYPES_MOST)):
+        kept = [by_name[t.name] for t in node.types[:count]]
+        if all(_distinct(kept, r) >= (r.min_values or 0) for r in node.requirements):
+            return node.types[:count]
+    return node.types[: max(most, _TYPES_MOST) if len(node.types) > most else most]
+
+
+def _distinct(types: Sequence[InstanceType], requirement: Requirement) -> int:
+    values = (v for t in types for v in (t.requirements.get(requirement.key) & requirement).values)
+    return len(dict.fromkeys(values))
+
+
+def _custom_labels(requirements: Requirements, types: Sequence[InstanceType]) -> Mapping[str, str]:
+    """A label for every requirement that neither type, offering nor kubelet gives the node by itself."""
+    given = dict.fromkeys(r.key for t in types for r in t.requirements)
+    given |= dict.fromkeys(r.key for t in types for o in t.offerings for r in o.requirements)
+    return {
+        r.key: _some_value(r)
+        for r in requirements
+        if not (
+            r.absent or r.key in given or r.key in labels.WELL_KNOWN or labels.is_restricted(r.key)
+        )
+    }
+
+
+def _some_value(requirement: Requirement) -> str:
+    """A value that `requirement` allows, the same one each time: its first, or the least number."""
+    if not requirement.complement:
+        return requirement.sorted_values()[0]
+    least = requirement.gte if requirement.gte is not None else min(0, requirement.lte or 0)
+    numbers = map(str, range(least, least + len(requirement.values) + 1))
+    return next((number for number in numbers if requirement.has(number)), str(least))
+
+
+def _name(pool: NodePool, now: datetime, ordinal: int, taken: Container[str]) -> str:
+    """`<pool>-<five letters or digits>`, of no NodeClaim that exists."""
+    attempt = 0
+    while True:
+        seed = f"{pool.meta.name}/{pool.meta.uid}/{now.isoformat()}/{ordinal}/{attempt}"
+        number = int.from_bytes(sha256(seed.encode()).digest()[:8], "big")
+        suffix = ""
+        for _ in range(5):
+            number, letter = divmod(number, len(_LETTERS))
+            suffix += _LETTERS[letter]
+        name = f"{pool.meta.name}-{suffix}"
+        if name not in taken:
+            return name
+        attempt += 1

@@ -1,0 +1,66 @@
+"""Pods that have a place already, although no one has bound them yet.
+
+A node takes a minute to come up. Until then the pods it was made for stay pending, and every tick sees them again.
+Those that are expected on a node that is on its way, or that is there since a moment, are left alone and their room
+is taken off; all others are planned.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from daiku.model import resources
+from daiku.model.instance_type import Catalogue
+from daiku.model.pod import Pod
+from daiku.scheduling import expected
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Pending pods, divided."""
+
+    placed: Mapping[str, str]
+    """Pod namespace/name -> name of the node it is expected on."""
+    taken: Mapping[str, Mapping[str, int]]
+    """Node name -> what those pods will ask of it."""
+    loose: tuple[Pod, ...]
+    """Pods without a place."""
+
+
+def divide(
+    pods: Sequence[Pod], snapshot: Snapshot, catalogue: Catalogue, now: datetime
+) -> Standing:
+    """Which of `pods` still have a place, as far as their node has room for them."""
+    placed: dict[str, str] = {}
+    taken: dict[str, dict[str, int]] = {}
+    room: dict[str, dict[str, int]] = {}
+    loose: list[Pod] = []
+    for pod in pods:
+        target = _target(pod, snapshot, now)
+        if target is None:
+            loose.append(pod)
+            continue
+        name = target.name
+        if name not in room:
+            room[name] = resources.subtract(expected.allocatable(target, catalogue), target.used())
+        if not resources.fits(pod.requests, room[name]):
+            loose.append(pod)
+            continue
+        room[name] = resources.subtract(room[name], pod.requests)
+        taken[name] = resources.add(taken.get(name, {}), pod.requests)
+        placed[pod.meta.key] = name
+    return Standing(placed=placed, taken=taken, loose=tuple(loose))
+
+
+def _target(pod: Pod, snapshot: Snapshot, now: datetime) -> StateNode | None:
+    nomination = snapshot.nominations.get(pod.meta.key)
+    if nomination is None:
+        return None
+    target = snapshot.by_name.get(nomination.target)
+    if target is None or target.is_deleting:
+        return None
+    if target.is_initialized and nomination.until <= now:
+        return None
+    return target

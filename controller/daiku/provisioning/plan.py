@@ -1,0 +1,121 @@
+"""From pods that wait to NodeClaims.
+
+Pods that have a place are left alone (`nominations`); the rest is planned together once its batch is closed
+(`batching`), and again every few seconds as long as there is no place for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.commands import Announce, Command, CreateNodeClaim
+from daiku.model.instance_type import Catalogue
+from daiku.model.pod import Pod
+from daiku.provisioning import batching, claims, limits, nominations
+from daiku.report import Unschedulable
+from daiku.scheduling import problem, solver
+from daiku.scheduling.solution import Solution
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+_RETRY: Final = timedelta(seconds=10)
+"""How often pods without a place are looked at again when nothing else asks for it (Karpenter's interval)."""
+_ANNOUNCED_MOST: Final = 50
+"""Pods per tick that are told why they wait; the others of their class wait for the same reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provisioning:
+    """What is to be done about pending pods."""
+
+    commands: tuple[Command, ...] = ()
+    placements: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Pod namespace/name -> node or NodeClaim."""
+    unschedulable: tuple[Unschedulable, ...] = ()
+    planned: bool = False
+    """Whether pods were planned, or only waited for."""
+    lower_bound_usd_per_hour: float = 0.0
+    new_usd_per_hour: float = 0.0
+    notes: tuple[str, ...] = ()
+    wake_at: datetime | None = None
+
+
+def plan(
+    snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime
+) -> Provisioning:
+    """Decide which nodes to make."""
+    pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
+    standing = nominations.divide(pods, snapshot, catalogue, now)
+    due_at = _due_at(standing.loose, snapshot, settings, now)
+    if catalogue.version == 0 or due_at is None or due_at > now:
+        return Provisioning(
+            placements=standing.placed,
+            unschedulable=snapshot.unschedulable,
+            wake_at=due_at if catalogue.version else None,
+        )
+    asked = problem.build(standing.loose, snapshot, catalogue, taken=standing.taken)
+    solved = solver.solve(asked, per_node_usd_per_hour=settings.per_node_cost_usd_per_hour)
+    creations = list(
+        limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
+    )
+    made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
+    return Provisioning(
+        commands=(*creations, *_announcements(solved.unschedulable, standing.loose)),
+        placements={**standing.placed, **solved.placements, **made},
+        unschedulable=solved.unschedulable,
+        planned=True,
+        lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
+        new_usd_per_hour=solved.usd_per_hour,
+        notes=solved.notes,
+        wake_at=now + _RETRY if solved.unschedulable else None,
+    )
+
+
+def _due_at(
+    loose: Sequence[Pod], snapshot: Snapshot, settings: Settings, now: datetime
+) -> datetime | None:
+    """When the pods without a place are to be planned; None when there are none."""
+    if not loose:
+        return None
+    tried = frozenset(pod for each in snapshot.unschedulable for pod in each.pods)
+    fresh = [snapshot.arrivals.get(p.meta.key, now) for p in loose if p.meta.key not in tried]
+    times = [batching.closes_at(fresh, settings)]
+    if len(fresh) < len(loose):
+        times.append(snapshot.last_pass + _RETRY if snapshot.last_pass is not None else now)
+    return min(t for t in times if t is not None)
+
+
+def _creations(
+    solved: Solution, snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime
+) -> list[CreateNodeClaim]:
+    taken = dict.fromkeys(snapshot.by_name)
+    creations: list[CreateNodeClaim] = []
+    for ordinal, node in enumerate(solved.new_nodes):
+        types = catalogue.instance_types[node.pool.template.node_class]
+        creation = claims.create(node, types, settings, now, taken=taken, ordinal=ordinal)
+        taken[creation.node_claim.meta.name] = None
+        creations.append(creation)
+    return creations
+
+
+def _announcements(unschedulable: Sequence[Unschedulable], pods: Sequence[Pod]) -> list[Announce]:
+    """Tell pods why there is no place for them."""
+    by_key = {pod.meta.key: pod for pod in pods}
+    told: list[Announce] = []
+    for each in unschedulable:
+        message = "; ".join(str(blocker) for blocker in each.blockers)
+        for key in each.pods[: max(_ANNOUNCED_MOST - len(told), 0)]:
+            meta = by_key[key].meta
+            told.append(
+                Announce(
+                    kind="Pod",
+                    namespace=meta.namespace,
+                    name=meta.name,
+                    uid=meta.uid,
+                    type="Warning",
+                    reason="FailedScheduling",
+                    message=message[:1000],
+                )
+            )
+    return told

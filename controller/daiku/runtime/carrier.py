@@ -1,0 +1,174 @@
+"""One command, carried out: the calls it comes to, and what came of them as events.
+
+Nothing is decided here. Each command is idempotent: what is already so counts as done. Every write first asks whether
+this process still leads.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from daiku import commands, events
+from daiku.api import encode, kinds
+from daiku.cloud import errors as cloud_errors
+from daiku.cloud.provider import CloudProvider, LaunchedInstance
+from daiku.kube import errors, eviction
+from daiku.kube.client import Client
+from daiku.kube.record import Recorder
+from daiku.model import labels
+from daiku.model.instance_type import NodeClassRef
+from daiku.model.nodeclass import NodeClass
+from daiku.runtime import clock
+from daiku.telemetry import metrics
+
+T = TypeVar("T")
+
+
+class NotLeadingError(Exception):
+    """This process does not hold the Lease (any more), so it writes nothing."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeClassIndex:
+    """The node classes as last seen; replaced whole by the owner thread, read by all."""
+
+    by_ref: dict[NodeClassRef, NodeClass] = field(default_factory=dict[NodeClassRef, NodeClass])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    """Carries out commands. Any thread may call it."""
+
+    client: Client
+    cloud: CloudProvider
+    recorder: Recorder
+    node_classes: NodeClassIndex
+    may_write: Callable[[], bool]
+    launched: Callable[[LaunchedInstance], None]
+    """Told of every launch, and of the pools that were sold out on the way."""
+
+    def carry(self, command: commands.Command) -> Sequence[events.Event]:
+        """Carry `command` out and give what happened beside it being done.
+
+        Raises:
+            NotLeadingError: Nothing was done.
+            KubeError: The API server did not do it.
+            CloudError: The cloud did not do it.
+        """
+        if not self.may_write():
+            raise NotLeadingError(
+                f"{command.key}: this process does not lead, so it writes nothing"
+            )
+        match command:
+            case commands.CreateNodeClaim():
+                self._create(command)
+            case commands.Launch():
+                return self._launch(command)
+            case commands.PatchNodeClaim():
+                self._patch_node_claim(command)
+            case commands.DeleteNodeClaim():
+                path = kinds.NODE_CLAIMS.object_path(command.name)
+                _delete(self.client, path, command.uid)
+            case commands.PatchNode():
+                path = kinds.NODES.object_path(command.name)
+                found = encode.current(self.client.get(path))
+                self._send(path, encode.node_patches(command, found))
+            case commands.DeleteNode():
+                _delete(self.client, kinds.NODES.object_path(command.name), command.uid)
+            case commands.Evict():
+                eviction.evict(self.client, command)
+            case commands.DeletePod():
+                eviction.delete(self.client, command)
+            case commands.TerminateInstance():
+                self._cloud("Delete", lambda: self.cloud.terminate(command.provider_id))
+            case commands.PatchNodePool():
+                path = kinds.NODE_POOLS.object_path(command.name)
+                found = encode.current(self.client.get(path))
+                self._send(path, encode.node_pool_patches(command, found, clock.now()))
+            case commands.Announce():
+                self.recorder.announce(command)
+        return ()
+
+    def _create(self, command: commands.CreateNodeClaim) -> None:
+        try:
+            self.client.create(kinds.NODE_CLAIMS.path, encode.node_claim(command.node_claim))
+        except errors.AlreadyExists:
+            # An earlier try of the same command: its name is its token.
+            return
+
+    def _patch_node_claim(self, command: commands.PatchNodeClaim) -> None:
+        path = kinds.NODE_CLAIMS.object_path(command.name)
+        found = encode.current(self.client.get(path))
+        patches = encode.node_claim_patches(command, found, clock.now())
+        # The last finalizer takes the object away, so its status comes first then.
+        self._send(path, patches, status_first=command.remove_finalizer)
+
+    def _send(self, path: str, patches: encode.Patches, *, status_first: bool = False) -> None:
+        steps = [(path, patches.metadata), (f"{path}/status", patches.status)]
+        if status_first:
+            steps.reverse()
+        version: str | None = None
+        for target, patch in steps:
+            if patch is None:
+                continue
+            if version is not None:
+                # Our own first step made this version.
+                patch["metadata"]["resourceVersion"] = version
+            version = encode.current(self.client.patch(target, patch)).metadata.resource_version
+
+    def _launch(self, command: commands.Launch) -> Sequence[events.Event]:
+        claim = command.node_claim
+        node_class = self.node_classes.by_ref.get(claim.node_class)
+        if node_class is None:
+            raise cloud_errors.NodeClassNotReady(
+                f"NodeClaim {claim.meta.name!r} names {claim.node_class.kind} {claim.node_class.name!r}, "
+                "which does not exist"
+            )
+        launched = self._cloud(
+            "Create", lambda: self.cloud.launch(claim, node_class, command.options)
+        )
+        self.launched(launched)
+        return (events.Launched(claim.meta.name, launched),)
+
+    def _cloud(self, method: str, call: Callable[[], T]) -> T:
+        began = clock.monotonic()
+        try:
+            return call()
+        except cloud_errors.CloudError as error:
+            metrics.CLOUD_ERRORS.labels("", method, self.cloud.name, type(error).__name__).inc()
+            raise
+        finally:
+            elapsed = clock.monotonic() - began
+            metrics.CLOUD_SECONDS.labels("", method, self.cloud.name).observe(elapsed)
+
+
+def _delete(client: Client, path: str, uid: str) -> None:
+    try:
+        client.delete(path, encode.deletion(uid))
+    except (errors.NotFound, errors.Conflict):
+        # Gone, or another object of the same name by now.
+        return
+
+
+def count(command: commands.Command, outcome: str, seconds: float) -> None:
+    """Count a command that ended, and what it was about."""
+    name = type(command).__name__
+    metrics.COMMANDS.labels(name, outcome).inc()
+    metrics.COMMAND_SECONDS.labels(name).observe(seconds)
+    if outcome != "done":
+        return
+    match command:
+        case commands.CreateNodeClaim():
+            pool = command.node_claim.meta.labels.get(labels.NODEPOOL, "")
+            metrics.NODECLAIMS_CREATED.labels("provisioned", pool, "false").inc()
+        case commands.DeleteNodeClaim():
+            metrics.NODECLAIMS_DISRUPTED.labels(_snake(command.reason), "", "").inc()
+        case _:
+            pass
+
+
+def _snake(reason: str) -> str:
+    """InsufficientCapacity -> insufficient_capacity."""
+    return "".join(
+        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
+    )

@@ -1,0 +1,126 @@
+"""The one thread that owns the state: takes events in, decides when something changed or is due, hands out commands.
+
+Events wake it, they never call it. A standby applies everything and decides nothing, so that it can take over at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku import events, tick
+from daiku.model.nodeclass import NodeClass
+from daiku.runtime import clock
+from daiku.runtime.carrier import NodeClassIndex
+from daiku.runtime.executor import Executor
+from daiku.runtime.inbox import Inbox
+from daiku.settings import Settings
+from daiku.state.cluster import Cluster
+from daiku.telemetry import log, metrics
+from daiku.tick import Plan
+
+IDLE_SECONDS: Final = 1.0
+"""How long it sleeps at most; health looks at this."""
+PACE: Final = timedelta(milliseconds=50)
+"""Least time between two ticks: what comes in a burst is decided on together."""
+_log = log.get("loop")
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """The owner of the state. `run` in a thread of its own."""
+
+    cluster: Cluster
+    settings: Settings
+    inbox: Inbox
+    executor: Executor
+    node_classes: NodeClassIndex
+    may_act: Callable[[], bool]
+    """Whether this process leads."""
+    stopping: Callable[[], bool]
+    node_classes_changed: Callable[[], None]
+    """Called when a node class came, changed or went."""
+    is_synced: bool = False
+    """Whether every kind has been listed; others may read it."""
+    _dirty: bool = True
+    _wake_at: datetime | None = None
+    _next: datetime = field(default_factory=clock.now)
+
+    def run(self) -> None:
+        """Apply and decide until the process stops."""
+        while not self.stopping():
+            for event in self.inbox.take(self._wait_seconds()):
+                self._apply(event)
+            self.is_synced = self.cluster.synced
+            metrics.CLUSTER_STATE_SYNCED.set(self.is_synced)
+            now = clock.now()
+            if self.is_synced and now >= self._next and self._is_due(now) and self.may_act():
+                self._decide(now)
+
+    def _apply(self, event: events.Event) -> None:
+        self.cluster.apply(event)
+        self._dirty = True
+        match event:
+            case events.Seen() if isinstance(event.object, NodeClass):
+                self._remember(event.object)
+            case events.Gone() if event.kind is NodeClass:
+                self._keep_only(lambda name: name != event.key)
+            case events.Listed() if event.kind is NodeClass:
+                self._keep_only(lambda name: name in event.keys)
+            case _:
+                pass
+
+    def _remember(self, node_class: NodeClass) -> None:
+        known = self.node_classes.by_ref.get(node_class.ref)
+        self.node_classes.by_ref = {**self.node_classes.by_ref, node_class.ref: node_class}
+        if known is None or known.meta.resource_version != node_class.meta.resource_version:
+            self.node_classes_changed()
+
+    def _keep_only(self, is_there: Callable[[str], bool]) -> None:
+        kept = {ref: c for ref, c in self.node_classes.by_ref.items() if is_there(ref.name)}
+        if len(kept) != len(self.node_classes.by_ref):
+            self.node_classes.by_ref = kept
+            self.node_classes_changed()
+
+    def _is_due(self, now: datetime) -> bool:
+        return self._dirty or (self._wake_at is not None and self._wake_at <= now)
+
+    def _wait_seconds(self) -> float:
+        now = clock.now()
+        due = self._next if self._dirty else self._wake_at
+        if due is None:
+            return IDLE_SECONDS
+        return min(IDLE_SECONDS, max(0.0, (due - now).total_seconds()))
+
+    def _decide(self, now: datetime) -> None:
+        began = clock.monotonic()
+        snapshot = self.cluster.snapshot(now)
+        plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now)
+        elapsed = clock.monotonic() - began
+        self._dirty, self._wake_at = False, plan.wake_at
+        self._next = now + PACE
+        metrics.TICKS.inc()
+        metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
+        self._report(plan, elapsed)
+        for command in plan.commands:
+            self.cluster.begin(command, now)
+        self.cluster.planned(plan.report, now)
+        for command in plan.commands:
+            self.executor.submit(command)
+
+    def _report(self, plan: Plan, elapsed: float) -> None:
+        report = plan.report
+        metrics.UNSCHEDULABLE_PODS.labels("provisioner").set(
+            sum(len(each.pods) for each in report.unschedulable)
+        )
+        metrics.CLUSTER_PRICE.set(report.usd_per_hour)
+        if plan.commands:
+            counts: dict[str, int] = {}
+            for command in plan.commands:
+                counts[type(command).__name__] = counts.get(type(command).__name__, 0) + 1
+            _log.info(
+                "planned",
+                seconds=round(elapsed, 3),
+                usd_per_hour=round(report.usd_per_hour, 4),
+                **counts,
+            )

@@ -1,0 +1,74 @@
+"""Instance types and their offerings as columns, and what each type costs under given requirements.
+
+An offering counts when it is for sale, not sold out, and meets the requirements; a type costs what its cheapest such
+offering costs, and infinity when it has none.
+
+Letters in shapes: T instance types, O offerings.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daiku.model.instance_type import InstanceType, Offering
+from daiku.model.requirements import Requirements
+from daiku.scheduling import columns
+from daiku.scheduling.columns import Floats, Labels, Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Types:
+    """The instance types of one node class."""
+
+    types: tuple[InstanceType, ...]
+    """In the order of their names, which is the order of every array of shape (T,)."""
+    labels: Labels
+    """Of the types, shape (T,)."""
+    offerings: tuple[Offering, ...]
+    """Those that can be had, type by type: the order of every array of shape (O,)."""
+    offering_labels: Labels
+    """Of the offerings, shape (O,)."""
+    offering_type: NDArray[np.intp]
+    """Which type each offering is of, shape (O,)."""
+    offering_price: Floats
+    """USD per hour, shape (O,)."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Label keys that a node gets because of its type or offering."""
+        return frozenset((*self.labels.by_key, *self.offering_labels.by_key))
+
+    def offered(self, requirements: Requirements) -> Mask:
+        """Offerings that meet `requirements`, by their own labels and their type's, shape (O,)."""
+        types = self.labels.meets(requirements, only_known=True)
+        return self.offering_labels.meets(requirements, only_known=True) & types[self.offering_type]
+
+    def prices(self, requirements: Requirements) -> Floats:
+        """What each type costs in USD per hour, infinity where it cannot be had, shape (T,)."""
+        offered = self.offered(requirements)
+        cheapest = np.full(len(self.types), np.inf)
+        np.minimum.at(cheapest, self.offering_type[offered], self.offering_price[offered])
+        return cheapest
+
+
+def build(types: Sequence[InstanceType], sold_out: Mapping[tuple[str, str, str], object]) -> Types:
+    """The columns of `types`, without offerings in pools that are `sold_out`."""
+    ordered = tuple(sorted(types, key=lambda t: t.name))
+    offerings: list[Offering] = []
+    owners: list[int] = []
+    for position, instance_type in enumerate(ordered):
+        for offering in instance_type.offerings:
+            pool = (instance_type.name, offering.zone, offering.capacity_type)
+            if offering.available and pool not in sold_out:
+                offerings.append(offering)
+                owners.append(position)
+    return Types(
+        types=ordered,
+        labels=columns.stack([t.requirements for t in ordered]),
+        offerings=tuple(offerings),
+        offering_labels=columns.stack([o.requirements for o in offerings]),
+        offering_type=np.array(owners, dtype=np.intp),
+        offering_price=np.array([o.price_usd_per_hour for o in offerings], dtype=np.float64),
+    )

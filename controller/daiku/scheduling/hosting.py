@@ -1,0 +1,160 @@
+"""Which instance types can host a class of pods, and which existing nodes can.
+
+Label questions are asked once per class and NodePool, or class and node, and kept as masks; from then on only
+numbers and masks are looked at. The masks stay apart, so that "why not" can be answered from them later.
+
+Letters in shapes: R resources, T instance types, C classes, N nodes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daiku.model import taints
+from daiku.model.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from daiku.model.taints import Taint
+from daiku.scheduling import columns
+from daiku.scheduling.catalogue import Types
+from daiku.scheduling.classes import PodClass
+from daiku.scheduling.columns import Floats, Ints, Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hosting:
+    """How one NodePool could host one class: each mask has shape (T,)."""
+
+    requirements: Requirements
+    """The NodePool's and the pods' together: what a node for them has to be."""
+    refused: str
+    """Why labels or taints of the NodePool already rule it out; empty when they do not."""
+    compatible: Mask
+    """Its labels meet the requirements."""
+    fits: Mask
+    """It holds one such pod beside its DaemonSets."""
+    prices: Floats
+    """USD per hour of the cheapest offering that meets the requirements, infinity when there is none."""
+
+    @property
+    def types(self) -> Mask:
+        """Types that pass every test."""
+        return self.compatible & self.fits & np.isfinite(self.prices)
+
+
+def of_class(
+    pod_class: PodClass,
+    requests: Ints,
+    *,
+    template: Requirements,
+    template_taints: Sequence[Taint],
+    types: Types,
+    allocatable: Ints,
+    prices: Mapping[Requirements, Floats],
+) -> Hosting:
+    """How `types` under a NodePool's template could host `pod_class`.
+
+    The first alternative that any type can host is taken, as the API's order suggests; if none can, the last one is
+    shown.
+
+    Args:
+        pod_class: What the pods ask for.
+        requests: Its amounts, shape (R,).
+        template: Requirements and labels of the NodePool.
+        template_taints: Taints of the NodePool; startup taints go away by themselves.
+        types: What its node class offers.
+        allocatable: What each type has left for pods, shape (R, T).
+        prices: A memo of `types.prices`, which looks up what it does not have.
+    """
+    nothing = np.zeros(len(types.types), dtype=np.bool_)
+    infinite = np.full(len(types.types), np.inf)
+    fits = columns.copies(allocatable, requests) > 0
+
+    def refuse(why: str) -> Hosting:
+        return Hosting(
+            requirements=template, refused=why, compatible=nothing, fits=fits, prices=infinite
+        )
+
+    taint = taints.untolerated(template_taints, pod_class.tolerations)
+    if taint is not None:
+        return refuse(f"taint {taint.key}={taint.value}:{taint.effect}")
+    found = refuse("node selector and affinity contradict each other")
+    for alternative in pod_class.alternatives:
+        problems = template.compatible(alternative, types.known)
+        if problems:
+            found = refuse("; ".join(problems)) if found.refused else found
+            continue
+        joint = template & alternative
+        found = Hosting(
+            requirements=joint,
+            refused="",
+            compatible=types.labels.meets(joint, only_known=True),
+            fits=fits,
+            prices=prices[joint],
+        )
+        if found.types.any():
+            return found
+    return found
+
+
+def daemon_types(
+    pod_class: PodClass, template: Requirements, taint: Sequence[Taint], types: Types
+) -> Mask:
+    """Instance types whose nodes would carry a DaemonSet's pod, shape (T,)."""
+    runs = np.zeros(len(types.types), dtype=np.bool_)
+    if taints.untolerated(taint, pod_class.tolerations) is None:
+        for alternative in pod_class.alternatives:
+            if not template.compatible(alternative, types.known):
+                runs |= types.labels.meets(template & alternative, only_known=True)
+    return runs
+
+
+def of_nodes(
+    classes: Sequence[PodClass],
+    nodes: Sequence[Requirements],
+    node_taints: Sequence[tuple[Taint, ...]],
+    *,
+    settled: Sequence[bool],
+) -> Mask:
+    """Which nodes' labels and taints let which class in, shape (C, N).
+
+    Args:
+        classes: What the pods ask for.
+        nodes: Labels of each node; for one that is not launched yet, everything it may still become.
+        node_taints: Taints of each node.
+        settled: Whether the node's labels are final. If not, pods are let in only if they suit whatever becomes of it.
+    """
+    labels = columns.stack(
+        [n if done else NO_REQUIREMENTS for n, done in zip(nodes, settled, strict=True)]
+    )
+    open_questions = [position for position, done in enumerate(settled) if not done]
+    kinds = {marks: i for i, marks in enumerate(dict.fromkeys(node_taints))}
+    kind_of = np.array([kinds[marks] for marks in node_taints], dtype=np.intp)
+    masks = np.zeros((len(classes), len(nodes)), dtype=np.bool_)
+    for row, pod_class in enumerate(classes):
+        for alternative in pod_class.alternatives:
+            masks[row] |= labels.meets(alternative)
+        for position in open_questions:
+            masks[row, position] = any(_covers(a, nodes[position]) for a in pod_class.alternatives)
+        if kinds:
+            passed = [taints.untolerated(marks, pod_class.tolerations) is None for marks in kinds]
+            masks[row] &= np.array(passed, dtype=np.bool_)[kind_of]
+    return masks
+
+
+def _covers(asked: Requirements, undecided: Requirements) -> bool:
+    """Whether `asked` is met whatever `undecided` turns into."""
+    return all(_within(undecided.by_key.get(r.key), r) for r in asked)
+
+
+def _within(open_range: Requirement | None, asked: Requirement) -> bool:
+    if open_range is None:
+        return asked.absent
+    both = open_range & asked
+    mine = (
+        open_range.complement,
+        open_range.values,
+        open_range.gte,
+        open_range.lte,
+        open_range.absent,
+    )
+    return mine == (both.complement, both.values, both.gte, both.lte, both.absent)

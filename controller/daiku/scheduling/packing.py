@@ -1,0 +1,303 @@
+"""New nodes for pods, chosen by price.
+
+The idea: fill a node of every instance type with the pods that are worth most for the room they take, in several mixes
+of cpu and memory; take the node that carries most worth per dollar, as often as there are pods for it; repeat. What a
+pod is worth comes from the lower bound's prices, so a node that is filled evenly wins over one that is
+filled with whatever is largest.
+
+Pods share a node only if their requirements can be met together. Which classes those are is tried from each
+requirement that is left, alone and joined with all others that do not make the node dearer.
+
+Letters in shapes: R resources, C classes, M classes that may share the node, T instance types, K candidate nodes
+(one per mix and type), L limited resources.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daiku.model.instance_type import InstanceType
+from daiku.model.requirements import Requirements
+from daiku.scheduling import bound, columns
+from daiku.scheduling.columns import Floats, Ints, Mask
+from daiku.scheduling.problem import Problem
+
+_MIXES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Weights of cpu against memory by which pods are preferred."""
+_JOIN_LOSS: Final = 0.97
+"""Least share of worth per dollar that must be left when another requirement joins a node."""
+_FEWEST_WORTH: Final = 0.02
+"""Worth of a resource that does not bind, as a share of its price alone: every pod is worth something."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedNode:
+    """A new node, in indices."""
+
+    template: int
+    requirements: Requirements
+    """The NodePool's and all its pods' together."""
+    counts: Ints
+    """Pods of each class on it, shape (C,)."""
+    types: Mask
+    """Instance types that hold them all, shape (T,)."""
+    prices: Floats
+    """What each type costs in USD per hour, shape (T,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Classes of one NodePool that may share a node."""
+
+    template: int
+    requirements: Requirements
+    prices: Floats
+    """Shape (T,)."""
+    members: NDArray[np.intp]
+    """Their class indices, shape (M,)."""
+
+
+@dataclass(slots=True, eq=False)
+class Packing:
+    """Packs what existing nodes have no room for. Made for one solve."""
+
+    problem: Problem
+    residual: Ints
+    """Pods of each class that have no place yet, shape (C,); goes down as nodes are made."""
+    per_node_usd_per_hour: float
+    left: list[Ints]
+    """What the limits of each template still allow, shape (L,) each; goes down as nodes are made."""
+    nodes: list[PackedNode] = field(default_factory=list[PackedNode])
+    lower_bound: float = 0.0
+    _joined: dict[tuple[int, Requirements, Requirements], tuple[Requirements, Floats] | None] = (
+        field(
+            default_factory=dict[
+                tuple[int, Requirements, Requirements], "tuple[Requirements, Floats] | None"
+            ]
+        )
+    )
+    _usable: dict[tuple[int, Requirements, bytes], NDArray[np.intp]] = field(
+        default_factory=dict[tuple[int, Requirements, bytes], NDArray[np.intp]]
+    )
+
+    def fill(self, templates: Sequence[int]) -> None:
+        """Make nodes from `templates`, which are equally welcome, until no pod is left that fits one."""
+        worth = self._worth(templates)
+        while True:
+            best: tuple[tuple[float, float], PackedNode] | None = None
+            for template in templates:
+                for group in self._groups(template, worth):
+                    for offer in self._offers(group, worth):
+                        if best is None or offer[0] > best[0]:
+                            best = offer
+            if best is None:
+                return
+            self._take(best[1])
+
+    def _worth(self, templates: Sequence[int]) -> Floats:
+        """What a unit of each resource is worth, from the lower bound of all pods that `templates` can host, (R,)."""
+        problem = self.problem
+        hostable = np.zeros(len(problem.counts), dtype=np.bool_)
+        allocatable: list[Ints] = []
+        prices: list[Floats] = []
+        for index in templates:
+            template = problem.templates[index]
+            cheapest = np.full(len(template.types.types), np.inf)
+            for row in np.flatnonzero(self.residual):
+                hosting = template.hostings[row]
+                if hosting.types.any():
+                    hostable[row] = True
+                    np.minimum(
+                        cheapest, np.where(hosting.types, hosting.prices, np.inf), out=cheapest
+                    )
+            allocatable.append(template.allocatable)
+            prices.append(cheapest)
+        if not hostable.any():
+            return np.zeros(len(problem.resources))
+        demand = problem.requests @ np.where(hostable, self.residual, 0)
+        least = bound.lower_bound(np.hstack(allocatable), np.hstack(prices), demand)
+        self.lower_bound += least.usd_per_hour
+        every = np.hstack(prices)
+        offers = np.maximum(np.hstack(allocatable)[:, np.isfinite(every)], 0)
+        alone = every[np.isfinite(every)] / np.maximum(offers, 1)
+        return np.maximum(
+            least.worth, np.where(offers.max(axis=1) > 0, alone.min(axis=1) * _FEWEST_WORTH, 0)
+        )
+
+    def _groups(self, template: int, worth: Floats) -> Iterator[Group]:
+        """Sets of classes that may share a node: each requirement alone, and with all that join it well."""
+        hostings = self.problem.templates[template].hostings
+        by_requirements: dict[Requirements, list[int]] = {}
+        for row in np.flatnonzero(self.residual):
+            hosting = hostings[row]
+            if hosting.types.any():
+                by_requirements.setdefault(hosting.requirements, []).append(int(row))
+        for requirements, rows in by_requirements.items():
+            prices = hostings[rows[0]].prices
+            yield Group(template, requirements, prices, np.array(rows, dtype=np.intp))
+            joint, joint_prices, members = requirements, prices, list(rows)
+            for other, more in by_requirements.items():
+                joined = (
+                    self._join(template, joint, joint_prices, other, worth)
+                    if other != requirements
+                    else None
+                )
+                if joined is not None:
+                    joint, joint_prices = joined
+                    members += more
+            if len(members) > len(rows):
+                yield Group(template, joint, joint_prices, np.array(sorted(members), dtype=np.intp))
+
+    def _join(
+        self, template: int, one: Requirements, prices: Floats, other: Requirements, worth: Floats
+    ) -> tuple[Requirements, Floats] | None:
+        """Both requirements on one node and its prices, or None when that is impossible or a waste."""
+        key = (template, one, other)
+        if key not in self._joined:
+            self._joined[key] = None
+            if not one.intersects(other):
+                source = self.problem.templates[template]
+                joint = one & other
+                joint_prices = source.types.prices(joint)
+                offers = worth @ np.maximum(source.allocatable, 0)
+                if (offers / joint_prices).max() >= _JOIN_LOSS * (offers / prices).max() > 0:
+                    self._joined[key] = joint, joint_prices
+        return self._joined[key]
+
+    def _offers(
+        self, group: Group, worth: Floats
+    ) -> Iterator[tuple[tuple[float, float], PackedNode]]:
+        """The best node for `group`, with its worth per dollar and its worth. None when no pod fits a type."""
+        template = self.problem.templates[group.template]
+        within: Mask = np.all(template.capacity <= self.left[group.template][:, None], axis=0)
+        usable = self._undominated(group, within)
+        if not usable.size:
+            return
+        requests = self.problem.requests[:, group.members]
+        values = worth @ requests
+        filled = _fill(
+            template.allocatable[:, usable],
+            requests,
+            self.residual[group.members],
+            values,
+            _axes(self.problem),
+        )
+        worths = values @ filled
+        costs = np.tile(group.prices[usable], len(_MIXES)) + self.per_node_usd_per_hour
+        # Rounded, so that mixes that are equal but for the last bit tie, and the tie goes to the fuller node.
+        per_dollar = np.round(worths / np.maximum(costs, 1e-9), 9)
+        for column in np.lexsort((np.arange(len(costs)), -worths, -per_dollar)):
+            if worths[column] <= 0:
+                return
+            node = self._node(group, filled[:, column], within, int(usable[column % len(usable)]))
+            if _keeps_min_values(node.requirements, template.types.types, node.types):
+                yield (float(per_dollar[column]), float(worths[column])), node
+                return
+
+    def _undominated(self, group: Group, within: Mask) -> NDArray[np.intp]:
+        key = (group.template, group.requirements, within.tobytes())
+        if key not in self._usable:
+            allocatable = self.problem.templates[group.template].allocatable
+            self._usable[key] = _undominated(allocatable, np.where(within, group.prices, np.inf))
+        return self._usable[key]
+
+    def _node(self, group: Group, counts: Ints, within: Mask, chosen: int) -> PackedNode:
+        template = self.problem.templates[group.template]
+        every = np.zeros(len(self.residual), dtype=np.int64)
+        every[group.members] = counts
+        used = self.problem.requests @ every
+        types = (
+            (columns.copies(template.allocatable, used) > 0) & np.isfinite(group.prices) & within
+        )
+        if template.limited:
+            # A limit is charged with the largest type that may be launched, so none larger than needed is kept.
+            types &= (template.capacity <= template.capacity[:, chosen][:, None]).all(axis=0)
+        return PackedNode(group.template, group.requirements, every, types, group.prices)
+
+    def _take(self, node: PackedNode) -> None:
+        """Make `node` as often as there are pods for it and its limits allow."""
+        carried = node.counts > 0
+        times = int((self.residual[carried] // node.counts[carried]).min())
+        charge = self.problem.templates[node.template].capacity[:, node.types].max(axis=1)
+        charged = charge > 0
+        if charged.any():
+            times = min(times, int((self.left[node.template][charged] // charge[charged]).min()))
+        times = max(times, 1)
+        self.left[node.template] -= charge * times
+        self.residual -= node.counts * times
+        self.nodes += [node] * times
+
+
+def start(problem: Problem, residual: Ints, per_node_usd_per_hour: float) -> Packing:
+    """A packing of `residual` pods of each class, shape (C,), with no node yet."""
+    left = [template.left.copy() for template in problem.templates]
+    return Packing(problem, residual.copy(), per_node_usd_per_hour, left)
+
+
+def _axes(problem: Problem) -> tuple[int, int]:
+    """Rows of cpu and memory; -1 where no pod asks for it."""
+    rows = {resource: row for row, resource in enumerate(problem.resources)}
+    return rows.get("cpu", -1), rows.get("memory", -1)
+
+
+def _undominated(allocatable: Ints, prices: Floats) -> NDArray[np.intp]:
+    """Types that no other type beats in every resource and in price, in index order."""
+    finite = np.flatnonzero(np.isfinite(prices))
+    order = finite[np.lexsort((finite, -allocatable[:, finite].sum(axis=0), prices[finite]))]
+    kept: list[int] = []
+    for candidate in order:
+        held = allocatable[:, kept]
+        if not (held >= allocatable[:, candidate][:, None]).all(axis=0).any():
+            kept.append(int(candidate))
+    return np.array(sorted(kept), dtype=np.intp)
+
+
+def _fill(room: Ints, requests: Ints, counts: Ints, values: Floats, axes: tuple[int, int]) -> Ints:
+    """Fill one node of each type in each mix, most worth for its room first; pods of each class, shape (M, K).
+
+    Args:
+        room: What each type offers, shape (R, T).
+        requests: What each class asks for, shape (R, M).
+        counts: Pods there are of each class, shape (M,).
+        values: What a pod of each class is worth, shape (M,).
+        axes: Rows of cpu and memory.
+    """
+    mixes, types = len(_MIXES), room.shape[1]
+    shares = requests[:, :, None] / np.maximum(room, 1)[:, None, :]
+    weight = np.ones((len(room), mixes))
+    for axis, of_axis in zip(axes, (np.array(_MIXES), 1 - np.array(_MIXES)), strict=True):
+        if axis >= 0:
+            weight[axis] = of_axis
+    size = np.einsum("rl,rmt->mlt", weight, shares).reshape(requests.shape[1], mixes * types)
+    order = np.argsort(-values[:, None] / np.maximum(size, 1e-12), axis=0, kind="stable")
+    left = np.tile(room, mixes)
+    filled = np.zeros((requests.shape[1], mixes * types), dtype=np.int64)
+    every = np.arange(mixes * types, dtype=np.intp)
+    divisors = np.where(requests > 0, requests, 1)
+    free = np.where(requests > 0, 0, columns.AMOUNT_MAX)
+    for chosen in order:
+        fits = (left // divisors[:, chosen] + free[:, chosen]).min(axis=0)
+        taken = np.clip(fits, 0, counts[chosen])
+        left -= requests[:, chosen] * taken
+        filled[chosen, every] = taken
+    return filled
+
+
+def _keeps_min_values(
+    requirements: Requirements, types: Sequence[InstanceType], kept: Mask
+) -> bool:
+    """Whether the types that are kept differ in as many values as each `minValues` asks."""
+    for requirement in requirements:
+        if requirement.min_values is None:
+            continue
+        values: dict[str, None] = {}
+        for index in map(int, np.flatnonzero(kept)):
+            values |= dict.fromkeys(
+                (types[index].requirements.get(requirement.key) & requirement).values
+            )
+        if len(values) < requirement.min_values:
+            return False
+    return True

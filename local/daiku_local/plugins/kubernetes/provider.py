@@ -1,0 +1,417 @@
+"""The stand-in for `kubernetes` as the engine sees it: objects by server-side apply."""
+
+import secrets
+import time
+from typing import Any, Final, cast
+
+import yaml
+
+from daiku_local.plugins import sdk, values
+from daiku_local.plugins.errors import Failure, NotInitializedError, ProviderError
+from daiku_local.plugins.kubernetes import awaiting, objects
+from daiku_local.plugins.kubernetes.client import (
+    ApiError,
+    Client,
+    Resource,
+    UnreachableError,
+)
+from daiku_local.plugins.servicer import Difference, Subject
+from daiku_local.plugins.values import UNKNOWN, Plain, Secret
+
+MANAGER: Final = "__fieldManager"
+"""Output that keeps the field manager of an object, as the real plugin's state does."""
+ARRIVAL_SECONDS: Final = 15.0
+"""How long to wait for the CustomResourceDefinition or Namespace that the program also makes."""
+
+_SWITCHES: Final = frozenset(
+    {"deleteUnreachable", "enableConfigMapMutable", "enablePatchForce", "enableSecretMutable"}
+) | {"skipUpdateUnreachable", "upsertExistingObjects"}
+_HONOURED: Final = _SWITCHES | {"kubeconfig", "context", "namespace", "enableServerSideApply"}
+_HARMLESS: Final = frozenset(
+    """version pluginDownloadURL kubeClientSettings suppressDeprecationWarnings
+    suppressHelmHookWarnings helmReleaseSettings clusterIdentifier""".split()
+)
+_REFUSED_GROUPS: Final = ("helm.sh/", "kustomize", "yaml")
+
+
+class KubernetesProvider:
+    """Serves `kubernetes` resources from the API server that the kubeconfig names."""
+
+    def __init__(self) -> None:
+        self.version = sdk.version("kubernetes")
+        self._config: Plain = {}
+        self._made: Client | None = None
+
+    def check_config(self, config: Plain) -> list[Failure]:
+        """Refuse what the stand-in cannot honour."""
+        shape = sdk.provider_shape("kubernetes")
+        assert shape is not None, "the SDK's provider.py is not as expected"
+        failures: list[Failure] = []
+        for key in config.keys() - _HONOURED - _HARMLESS:
+            if key in shape.nested:
+                reason = "is not honoured by the stand-in for kubernetes: leave it out"
+            else:
+                reason = f"is no configuration of kubernetes{sdk.nearest(key, shape.nested)}"
+            failures.append(Failure(path=key, reason=reason))
+        if config.get("enableServerSideApply") in ("false", False):
+            reason = "must be true: the stand-in for kubernetes applies server-side only"
+            failures.append(Failure(path="enableServerSideApply", reason=reason))
+        return failures
+
+    def diff_config(self, old: Plain, new: Plain) -> Difference:
+        """Never replace: a kubeconfig may change and still name the same cluster."""
+        return Difference(paths=dict(values.changes(old, new)))
+
+    def configure(self, config: Plain) -> None:
+        """Keep the configuration; the API server is asked when the first object needs it."""
+        self._config = config
+
+    def _on(self, switch: str) -> bool:
+        return self._config.get(switch) in ("true", True)
+
+    def _client(self) -> Client:
+        if self._made is None:
+            self._made = Client(self._config.get("kubeconfig"), self._config.get("context"))
+        return self._made
+
+    @property
+    def _namespace(self) -> str:
+        return str(self._config.get("namespace") or self._client().namespace)
+
+    def check(
+        self, subject: Subject, old: Plain, new: Plain, seed: bytes
+    ) -> tuple[Plain, list[Failure]]:
+        """Fill in apiVersion, kind, name and namespace."""
+        api_version, kind = objects.api_of(subject.type)
+        if kind.endswith(("Patch", "List")) or api_version.startswith(_REFUSED_GROUPS):
+            raise ProviderError(
+                f"the stand-in for kubernetes knows no {subject.type}; it knows single objects of "
+                f"any kind; use the real plugin or leave it out of the local stack"
+            )
+        inputs: Plain = {"apiVersion": api_version, "kind": kind, **objects.without_nulls(new)}
+        failures = [
+            Failure(
+                path=key, reason=f"must be {wanted!r} for {subject.type}, and is {inputs[key]!r}"
+            )
+            for key, wanted in (("apiVersion", api_version), ("kind", kind))
+            if inputs[key] != wanted
+        ]
+        inputs = objects.named(subject, old, inputs, seed)
+        meta = objects.metadata(inputs)
+        if meta and "namespace" not in meta:
+            resource = self._resource_if_reachable(api_version, kind)
+            if resource is not None and resource.namespaced:
+                inputs["metadata"] = {**meta, "namespace": self._namespace}
+        return inputs, failures
+
+    def _resource_if_reachable(self, api_version: str, kind: str) -> Resource | None:
+        try:
+            return self._client().resource(api_version, kind)
+        except UnreachableError:
+            return None
+
+    def diff(self, subject: Subject, old: Plain, new: Plain, state: Plain) -> Difference:
+        """Compare inputs; a field that Kubernetes cannot change forces a replacement."""
+        del subject, state
+        mutable = {
+            kind
+            for kind, switch in (
+                ("ConfigMap", "enableConfigMapMutable"),
+                ("Secret", "enableSecretMutable"),
+            )
+            if self._on(switch)
+        }
+        paths = dict(values.changes(self._placed(old), self._placed(new)))
+        replaces = frozenset(
+            path for path in paths if objects.replaces(old, new, path, mutable=frozenset(mutable))
+        )
+        before, after = objects.metadata(old), objects.metadata(new)
+        same_place = all(before.get(key) == after.get(key) for key in ("name", "namespace"))
+        return Difference(
+            paths=paths,
+            replaces=replaces,
+            delete_first=same_place and not objects.is_true(new, objects.AUTONAMED),
+        )
+
+    def _placed(self, inputs: Plain) -> Plain:
+        """Give inputs without the default namespace: its absence means the same."""
+        meta = objects.metadata(inputs)
+        if meta.get("namespace") != self._namespace:
+            return inputs
+        rest = {key: value for key, value in meta.items() if key != "namespace"}
+        return {**inputs, "metadata": rest}
+
+    def _address(self, inputs: Plain, *, wait: bool) -> tuple[Resource, str]:
+        """Give where the object of `inputs` is; with `wait`, wait for its kind to be served."""
+        client, deadline = self._client(), time.monotonic() + (ARRIVAL_SECONDS if wait else 0)
+        api_version, kind = inputs["apiVersion"], inputs["kind"]
+        while (resource := client.resource(api_version, kind)) is None:
+            if time.monotonic() >= deadline:
+                raise ApiError(
+                    404,
+                    {
+                        "reason": "NoMatch",
+                        "message": f"the API server knows no kind {kind!r} in {api_version}: its "
+                        f"CustomResourceDefinition must come first (depends_on)",
+                    },
+                )
+            time.sleep(0.5)
+        meta = inputs["metadata"]
+        namespace = meta.get("namespace") or (self._namespace if resource.namespaced else None)
+        return resource, resource.url(namespace, meta["name"])
+
+    def _force(self, inputs: Plain) -> bool:
+        return self._on("enablePatchForce") or objects.is_true(inputs, "pulumi.com/patchForce")
+
+    def _refuse_existing(self, subject: Subject, path: str, inputs: Plain) -> None:
+        if self._on("upsertExistingObjects") or self._force(inputs):
+            return
+        if self._client().get(path) is not None:
+            raise ProviderError(
+                f"{_told(subject, inputs)} exists already: take it over with `pulumi import`, or "
+                f'with the annotation pulumi.com/patchForce: "true"'
+            )
+
+    def preview_create(self, subject: Subject, inputs: Plain) -> Plain:
+        """Ask the API server what would come of it, where it can tell yet."""
+        if values.has_unknown(inputs) or "name" not in objects.metadata(inputs):
+            return inputs
+        try:
+            _, path = self._address(inputs, wait=False)
+            self._refuse_existing(subject, path, inputs)
+            result = self._client().apply(
+                path, _body(inputs), manager="pulumi-kubernetes", force=True, dry_run=True
+            )
+        except UnreachableError:
+            return inputs
+        except ApiError as error:
+            if error.status == 404:  # its Namespace or definition comes with the same update
+                return inputs
+            raise ProviderError(f"previewing {_told(subject, inputs)}: {error}") from error
+        return _unknown_yet(_outputs(result, ""))
+
+    def create(self, subject: Subject, inputs: Plain, timeout: float) -> tuple[str, Plain]:
+        """Apply it, then wait until it is what was asked for."""
+        manager = f"pulumi-kubernetes-{secrets.token_hex(4)}"
+        try:
+            resource, path = self._address(inputs, wait=True)
+            if "name" not in objects.metadata(inputs):
+                raise ProviderError("metadata.name is not known, and generateName is not served")
+            self._refuse_existing(subject, path, inputs)
+            result = self._apply_patiently(path, inputs, manager)
+        except ProviderError as error:
+            raise ProviderError(f"creating {_told(subject, inputs)}: {error}") from error
+        return objects.identifier(result), self._settled(
+            subject, resource, path, result, manager, timeout
+        )
+
+    def _apply_patiently(self, path: str, inputs: Plain, manager: str) -> Plain:
+        """Apply; wait a moment for a Namespace that the program makes at the same time."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while True:
+            try:
+                return self._client().apply(
+                    path, _body(inputs), manager=manager, force=self._force(inputs)
+                )
+            except ApiError as error:
+                if error.status != 404 or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.5)
+
+    def _settled(
+        self,
+        subject: Subject,
+        resource: Resource,
+        path: str,
+        applied: Plain,
+        manager: str,
+        timeout: float,
+    ) -> Plain:
+        seconds = awaiting.seconds_for(applied, timeout)
+        try:
+            final = awaiting.ready(self._client(), resource, path, applied, seconds)
+        except ProviderError as error:
+            current = self._client().get(path) or applied
+            raise NotInitializedError(
+                f"{_told(subject, applied)} was applied, but {error}",
+                identifier=objects.identifier(applied),
+                outputs=_outputs(current, manager),
+            ) from error
+        return _outputs(final, manager)
+
+    def read(
+        self, subject: Subject, identifier: str, inputs: Plain, state: Plain
+    ) -> tuple[Plain, Plain] | None:
+        """Look at it again. What only controllers wrote since is no change of the resource."""
+        api_version, kind = objects.api_of(subject.type)
+        client = self._client()
+        try:
+            resource = client.resource(api_version, kind)
+            if resource is None:
+                return None
+            namespace, name = objects.split(identifier)
+            path = resource.url(namespace or self._namespace, name)
+            live = client.get(path)
+            if live is None:
+                return None
+            manager = str(state.get(MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
+            if not inputs:
+                return _imported(live), _outputs(live, manager)
+            fresh = self._drifted(path, inputs, live, manager)
+        except ApiError as error:
+            raise ProviderError(f"reading {_told(subject, inputs)}: {error}") from error
+        if fresh == inputs and objects.substance(live) == objects.substance(state):
+            return inputs, {**state, MANAGER: manager}
+        return fresh, _outputs(live, manager)
+
+    def _drifted(self, path: str, inputs: Plain, live: Plain, manager: str) -> Plain:
+        """Give `inputs` as the object has them.
+
+        The server itself tells whether they differ: where applying them again would change
+        nothing, they do not, however they are written ("1000m" or "1").
+        """
+        again = self._client().apply(path, _body(inputs), manager=manager, force=True, dry_run=True)
+        if objects.substance(again) == objects.substance(live):
+            return inputs
+        return cast("Plain", _overlaid(inputs, live, again))
+
+    def preview_update(
+        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain
+    ) -> Plain:
+        """Ask the API server what would come of it, where everything is known."""
+        if values.has_unknown(new):
+            return {**state, **new}
+        try:
+            _, path = self._address(new, wait=False)
+            manager = str(state.get(MANAGER) or "pulumi-kubernetes")
+            result = self._client().apply(
+                path, _body(new), manager=manager, force=self._force(new), dry_run=True
+            )
+        except UnreachableError:
+            return {**state, **new}
+        except ApiError as error:
+            raise ProviderError(f"previewing {_told(subject, new)}: {_remedied(error)}") from error
+        return _outputs(result, manager)
+
+    def update(
+        self,
+        subject: Subject,
+        identifier: str,
+        old: Plain,
+        new: Plain,
+        state: Plain,
+        timeout: float,
+    ) -> Plain:
+        """Apply the new inputs; what the program says no longer goes, since nobody else says it."""
+        manager = str(state.get(MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
+        try:
+            resource, path = self._address(new, wait=True)
+            result = self._client().apply(path, _body(new), manager=manager, force=self._force(new))
+        except UnreachableError:
+            if self._on("skipUpdateUnreachable"):
+                return state
+            raise
+        except ApiError as error:
+            raise ProviderError(f"updating {_told(subject, new)}: {_remedied(error)}") from error
+        return self._settled(subject, resource, path, result, manager, timeout)
+
+    def delete(self, subject: Subject, identifier: str, state: Plain, timeout: float) -> None:
+        """Delete it and what it owns; wait until it is gone."""
+        api_version, kind = objects.api_of(subject.type)
+        try:
+            client = self._client()
+            resource = client.resource(api_version, kind)
+            if resource is None:  # its definition is gone, and every object of it
+                return
+            namespace, name = objects.split(identifier)
+            path = resource.url(namespace or self._namespace, name)
+            policy = objects.annotation(state, "pulumi.com/deletionPropagationPolicy")
+            body = {"propagationPolicy": (policy or "foreground").title()}
+            if client.get(path) is None:
+                return
+            client.call("DELETE", path, body=body)
+            if not objects.is_true(state, "pulumi.com/skipAwait"):
+                awaiting.gone(client, path, awaiting.seconds_for(state, timeout))
+        except UnreachableError as error:
+            if not self._on("deleteUnreachable"):
+                raise ProviderError(
+                    f"{error}; if the cluster is gone for good, set deleteUnreachable on the "
+                    f"provider, or PULUMI_K8S_DELETE_UNREACHABLE"
+                ) from error
+        except ApiError as error:
+            if error.status != 404:
+                raise ProviderError(f"deleting {_told(subject, state)}: {error}") from error
+        except awaiting.FailedError as error:
+            raise ProviderError(f"deleting {_told(subject, state)}: {error}") from error
+
+    def invoke(self, token: str, arguments: Plain) -> Plain:
+        """Give the result of a function."""
+        if token == "kubernetes:yaml:decode":
+            text = str(arguments.get("text") or "")
+            return {"result": [document for document in yaml.safe_load_all(text) if document]}
+        raise ProviderError(
+            f"the stand-in for kubernetes knows no function {token}; it knows: "
+            f"kubernetes:yaml:decode; use the real plugin or leave it out of the local stack"
+        )
+
+
+def _told(subject: Subject, inputs: Plain) -> str:
+    """Name an object for a person."""
+    meta = objects.metadata(inputs)
+    where = f" in namespace {meta['namespace']!r}" if meta.get("namespace") else ""
+    return f"{inputs.get('kind', subject.type)} {meta.get('name', subject.name)!r}{where}"
+
+
+def _remedied(error: ApiError) -> str:
+    """Say what to do about a conflict of field managers."""
+    if error.status != 409:
+        return str(error)
+    return (
+        f"{error}; another field manager set these fields: leave them to it (ignore_changes), or "
+        f'take them over with the annotation pulumi.com/patchForce: "true"'
+    )
+
+
+def _body(inputs: Plain) -> Plain:
+    return {key: value for key, value in inputs.items() if key != "status"}
+
+
+def _outputs(obj: Plain, manager: str) -> Plain:
+    """Give an object as outputs: without the field managers' book-keeping, secrets kept secret."""
+    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    outputs = {**obj, "metadata": meta, MANAGER: manager or None}
+    if obj.get("kind") == "Secret":
+        for key in ("data", "stringData"):
+            if key in outputs:
+                outputs[key] = Secret(outputs[key])
+    return outputs
+
+
+def _unknown_yet(outputs: Plain) -> Plain:
+    """Mark what only the real creation will tell; a dry run makes it up."""
+    metadata = {**outputs["metadata"], **dict.fromkeys(objects.SERVER_METADATA, UNKNOWN)}
+    result = {**outputs, "metadata": metadata, "status": UNKNOWN}
+    if outputs.get("kind") == "Service" and isinstance(outputs.get("spec"), dict):
+        made_up = dict.fromkeys({"clusterIP", "clusterIPs"} & outputs["spec"].keys(), UNKNOWN)
+        result["spec"] = {**outputs["spec"], **made_up}
+    return result
+
+
+def _imported(live: Plain) -> Plain:
+    """Give the inputs that would make the object `live`."""
+    inputs = objects.substance(live)
+    inputs.pop("status", None)
+    return inputs
+
+
+def _overlaid(inputs: Any, live: Any, again: Any) -> Any:
+    """Give `inputs` with `live`'s values where applying them again would change something."""
+    if live == again:
+        return inputs
+    if isinstance(inputs, dict) and isinstance(live, dict) and isinstance(again, dict):
+        mine, theirs, wanted = cast("Plain", inputs), cast("Plain", live), cast("Plain", again)
+        overlaid = {
+            key: _overlaid(value, theirs.get(key), wanted.get(key)) for key, value in mine.items()
+        }
+        return {key: value for key, value in overlaid.items() if value is not None}
+    return live

@@ -1,0 +1,33 @@
+import json
+import runpy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.infra import graph
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stack_values(stack: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "stacks" / f"Pulumi.{stack}.yaml").read_text())["config"]
+
+
+def run_program(values: Mapping[str, Any]) -> graph.Graph:
+    """Run the program of this repository with the values of a stack file."""
+    encoded = {
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()
+    }
+    return graph.register(lambda: runpy.run_path(str(ROOT / "__main__.py")), encoded)
+
+
+@pytest.fixture(scope="session")
+def local() -> graph.Graph:
+    return run_program(stack_values("local"))
+
+
+@pytest.fixture(scope="session", params=["local", "dev"])
+def stack(request: pytest.FixtureRequest) -> graph.Graph:
+    return run_program(stack_values(request.param))
