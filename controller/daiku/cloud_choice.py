@@ -3,21 +3,23 @@
 Providers do not know Kubernetes clients; what they need of the cluster is handed to them here.
 """
 
-import base64
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daiku.api import decode, encode, kinds
+from daiku.api import decode, kinds
+from daiku.cloud.aws.provider import AwsOptions, AwsProvider
+from daiku.cloud.aws.session import NoRegionError, Session
+from daiku.cloud.errors import CloudError
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.cloud.kwok.provider import KwokProvider
 from daiku.cloud.provider import CloudProvider
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.model.node import Node
-from daiku.runtime import clock
+from daiku.runtime import clock, node_classes
 from daiku.runtime.options import Options
 from daiku.runtime.pollers import Poller
 
@@ -32,16 +34,38 @@ def make(options: Options, environ: Mapping[str, str], client: Client) -> CloudP
     Raises:
         StartError: It cannot be built.
     """
-    if options.cloud == "kwok":
-        return _kwok(options, client)
-    raise StartError(f"cloud {options.cloud!r}")
+    return _kwok(options, client) if options.cloud == "kwok" else _aws(options, environ)
 
 
 def node_class_keeper(
     cloud: CloudProvider, client: Client, may_write: Callable[[], bool], stop: threading.Event
 ) -> Poller | None:
     """What keeps the status of node classes true; None where nothing needs to."""
-    return None
+    if not isinstance(cloud, AwsProvider):
+        return None
+    keeper = node_classes.NodeClassKeeper(cloud, client, may_write)
+    return Poller("node-classes", node_classes.SECONDS, keeper, stop)
+
+
+def _aws(options: Options, environ: Mapping[str, str]) -> AwsProvider:
+    try:
+        session = Session(environ.get("AWS_REGION", ""))
+        provider = AwsProvider(
+            session,
+            AwsOptions(
+                cluster_name=options.settings.cluster_name,
+                cluster_endpoint=options.cluster_endpoint,
+                cluster_ca_bundle=options.cluster_ca_bundle,
+                isolated_vpc=options.isolated_vpc,
+                memory_overhead=options.vm_memory_overhead_percent,
+                reserved_interfaces=options.reserved_enis,
+            ),
+            clock.now,
+        )
+        provider.cluster()
+    except (NoRegionError, CloudError) as error:
+        raise StartError(str(error)) from error
+    return provider
 
 
 def _kwok(options: Options, client: Client) -> KwokProvider:

@@ -3,11 +3,21 @@
 `tick` is a pure function. The live loop, `daiku plan`, the simulation and a pull request all call it.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from daiku.commands import Command
+from daiku.commands import Command, CreateNodeClaim
+from daiku.disruption import plan as disruption
+from daiku.lifecycle import audit as lifecycle_audit
+from daiku.lifecycle import plan as lifecycle
+from daiku.model import labels
+from daiku.model.instance_type import Catalogue
+from daiku.provisioning import plan as provisioning
 from daiku.report import Report
+from daiku.scheduling import audit as scheduling_audit
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +25,103 @@ class Plan:
     """What one tick decided."""
 
     commands: tuple[Command, ...]
-    """In the order in which they are begun; those of one key are done one after the other."""
+    """In the order in which they are begun; no two of one key."""
     report: Report
     wake_at: datetime | None
     """When to decide again even if nothing happens; None: only when something does."""
+
+
+def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime) -> Plan:
+    """Decide everything that is to be done now.
+
+    Args:
+        snapshot: What is believed.
+        catalogue: What can be bought, and for how much.
+        settings: How to decide.
+        now: The time.
+    """
+    if not snapshot.synced:
+        note = "nothing is decided before every kind of object has been listed once"
+        return Plan(commands=(), report=Report(notes=(note,)), wake_at=None)
+
+    begun = lifecycle.plan(snapshot, catalogue, settings, now)
+    asked = provisioning.plan(snapshot, catalogue, settings, now)
+    going = disruption.plan(snapshot, asked.placements, now)
+
+    wanted = [*begun.commands, *asked.commands, *going.commands]
+    free, wakes = _free(wanted, snapshot, settings)
+    violations = (
+        *scheduling_audit.audit(free, asked.placements, snapshot, catalogue),
+        *lifecycle_audit.audit(free, snapshot, now),
+    )
+    illegal = {v.command.key: v for v in violations if v.command is not None}
+    lost = {
+        pod: True
+        for c in free
+        if c.key in illegal and isinstance(c, CreateNodeClaim)
+        for pod in c.pods
+    }
+    wakes += [*begun.wakes, *going.wakes, *([asked.wake_at] if asked.wake_at is not None else [])]
+    report = Report(
+        unschedulable=asked.unschedulable,
+        kept=tuple(going.kept),
+        placements={pod: node for pod, node in asked.placements.items() if pod not in lost},
+        usd_per_hour=_usd_per_hour(snapshot, catalogue),
+        lower_bound_usd_per_hour=asked.lower_bound_usd_per_hour,
+        new_usd_per_hour=asked.new_usd_per_hour,
+        planned_pods=asked.planned,
+        notes=(*asked.notes, *(f"audit, rule {v.rule}: {v.message}" for v in violations)),
+    )
+    return Plan(
+        commands=tuple(command for command in free if command.key not in illegal),
+        report=report,
+        wake_at=_first(wakes, now),
+    )
+
+
+def _free(
+    wanted: Sequence[Command], snapshot: Snapshot, settings: Settings
+) -> tuple[list[Command], list[datetime]]:
+    """Commands that may begin now, the first of each key, and when those that are paused may be asked for again."""
+    room = settings.commands_in_flight_max - sum(
+        1 for hold in snapshot.holds.values() if hold.until is None
+    )
+    free: dict[str, Command] = {}
+    wakes: list[datetime] = []
+    for command in wanted:
+        hold = snapshot.holds.get(command.key)
+        if hold is not None:
+            wakes += [hold.until] if hold.until is not None else []
+        elif len(free) < room:
+            free.setdefault(command.key, command)
+    return list(free.values()), wakes
+
+
+def _first(wakes: Iterable[datetime], now: datetime) -> datetime | None:
+    return min((at for at in wakes if at > now), default=None)
+
+
+def _usd_per_hour(snapshot: Snapshot, catalogue: Catalogue) -> float:
+    """What the nodes of NodePools cost, by the offering that each one's labels name."""
+    prices = {
+        (
+            ref,
+            instance_type.name,
+            offering.zone,
+            offering.capacity_type,
+        ): offering.price_usd_per_hour
+        for ref, types in catalogue.instance_types.items()
+        for instance_type in types
+        for offering in instance_type.offerings
+    }
+    total = 0.0
+    for state_node in snapshot.state_nodes:
+        if state_node.claim is not None and state_node.provider_id:
+            known = state_node.claim.meta.labels
+            what = (
+                known.get(labels.INSTANCE_TYPE, ""),
+                known.get(labels.ZONE, ""),
+                known.get(labels.CAPACITY_TYPE, ""),
+            )
+            total += prices.get((state_node.claim.node_class, *what), 0.0)
+    return total

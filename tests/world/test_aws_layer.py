@@ -1,6 +1,9 @@
 """The stand-in AWS over HTTP, as boto3 sees it: launching, the life of instances, weather, guards."""
 
+import concurrent.futures
+import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import botocore.exceptions
@@ -327,7 +330,8 @@ def test_the_images_that_ssm_names_exist(account: Account) -> None:
     assert code == "ParameterNotFound"
 
 
-def test_the_weather_throttles_an_operation(account: Account, place: Network) -> None:
+@pytest.mark.usefixtures("place")
+def test_the_weather_throttles_an_operation(account: Account) -> None:
     account.weather(throttle={"DescribeInstances": 1.0})
     ec2 = account.client("ec2")
 
@@ -344,13 +348,28 @@ def test_calls_are_counted_by_service_and_operation(account: Account) -> None:
     assert account.ask("GET", "/_usage")["sqs:ListQueues"] == before + 1
 
 
+def test_waiting_for_a_message_holds_up_nobody(account: Account) -> None:
+    sqs = account.client("sqs")
+    queue = sqs.create_queue(QueueName="interruptions")["QueueUrl"]
+
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        waiting = threads.submit(sqs.receive_message, QueueUrl=queue, WaitTimeSeconds=20)
+        began = time.monotonic()
+        account.client("ec2").describe_vpcs()
+        sqs.send_message(QueueUrl=queue, MessageBody="two minutes left")
+        messages = waiting.result(timeout=10)["Messages"]
+
+    assert [message["Body"] for message in messages] == ["two minutes left"]
+    assert time.monotonic() - began < 5
+
+
 def test_an_operation_that_is_not_played_is_named_in_the_error(account: Account) -> None:
     ec2 = account.client("ec2")
 
-    code, message = refused(ec2.describe_capacity_reservations)
+    code, message = refused(ec2.describe_instance_topology)
 
     assert code == "UnsupportedOperation"
-    assert "ec2:DescribeCapacityReservations" in message
+    assert "ec2:DescribeInstanceTopology" in message
 
 
 def test_instance_profiles_are_listed_by_their_path(account: Account) -> None:
@@ -377,3 +396,40 @@ def test_awss_managed_policies_exist(account: Account, name: str) -> None:
     arn = f"arn:aws:iam::aws:policy/{name}"
 
     assert account.client("iam").get_policy(PolicyArn=arn)["Policy"]["PolicyName"] == name
+
+
+def test_a_launch_template_that_is_not_there_is_told_by_the_codes_of_ec2(account: Account) -> None:
+    ec2 = account.client("ec2")
+
+    by_id = refused(ec2.delete_launch_template, LaunchTemplateId="lt-0123456789abcdef0")
+    by_name = refused(ec2.describe_launch_templates, LaunchTemplateNames=["nothing"])
+
+    assert by_id[0] == "InvalidLaunchTemplateId.NotFound"
+    assert by_name[0] == "InvalidLaunchTemplateName.NotFoundException"
+
+
+def test_an_account_has_neither_capacity_reservations_nor_placement_groups(
+    account: Account,
+) -> None:
+    ec2 = account.client("ec2")
+
+    assert ec2.describe_capacity_reservations()["CapacityReservations"] == []
+    assert ec2.describe_placement_groups()["PlacementGroups"] == []
+
+
+def test_a_folder_without_a_world_is_one_clear_message(tmp_path: Path) -> None:
+    done = aws_account.start_and_wait(tmp_path, port=0)
+
+    assert done.returncode == 1
+    assert "no laptop world" in done.stderr
+    assert "daiku local up" in done.stderr
+
+
+def test_a_port_that_is_taken_is_one_clear_message(account: Account) -> None:
+    port = int(account.world.aws_endpoint.rpartition(":")[2])
+
+    done = aws_account.start_and_wait(Path(account.world.folder), port=port)
+
+    assert done.returncode == 1
+    assert f"port {port}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,7 +1,7 @@
 """Conditions of an object, and the root condition that sums them up.
 
-A condition keeps the time of its last change for as long as its status stays the same. The root, Ready, is True when every
-condition that it depends on is True for the object's present generation.
+A condition keeps the time of its last change for as long as its status stays the same. The root, Ready, is True when
+every condition that it depends on is True for the object's present generation.
 
 Source: operatorpkg's status conditions, as Karpenter uses them.
 """

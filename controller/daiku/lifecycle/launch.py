@@ -1,10 +1,10 @@
 """From a NodeClaim to an instance.
 
-The NodeClaim exists first; its uid is the launch's token, so asking twice gets the same instance. What can be launched is
-ranked here, in full: the cloud provider is told what to try, and in which order.
+The NodeClaim exists first; its uid is the launch's token, so asking twice gets the same instance. What can be launched
+is ranked here, in full: the cloud provider is told what to try, and in which order.
 
-What the cloud answers decides what happens next. No capacity, or a node class that cannot launch: the claim is given up and
-its pods are planned again, without what was sold out. Anything else: the same launch again, after a pause.
+What the cloud answers decides what happens next. No capacity, or a node class that cannot launch: the claim is given up
+and its pods are planned again, without what was sold out. Anything else: the same launch again, after a pause.
 
 Source: Karpenter's nodeclaim.lifecycle, launch.
 """

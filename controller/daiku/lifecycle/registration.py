@@ -23,27 +23,25 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         draft.set("Registered", "True")
         return
     nodes = snapshot.nodes_of.get(claim.provider_id, ())
-    if not nodes:
+    node = next(iter(nodes), None)
+    if node is None:
         draft.set("Registered", "Unknown", "NodeNotFound", "Node not registered with cluster")
     elif len(nodes) > 1:
-        names = ", ".join(node.meta.name for node in nodes)
+        names = ", ".join(each.meta.name for each in nodes)
         message = f"Invariant violated, matched multiple nodes: {names}"
         draft.set("Registered", "False", "MultipleNodesFound", message)
-    elif nodes[0].meta.labels.get(labels.REGISTERED) == "true":
-        draft.node_name = nodes[0].meta.name
+    elif node.meta.labels.get(labels.REGISTERED) == "true":
+        draft.node_name = node.meta.name
         draft.set("Registered", "True")
     else:
-        if not taints.includes(nodes[0].taints, taints.UNREGISTERED):
+        if not taints.includes(node.taints, taints.UNREGISTERED):
             draft.announce(
                 "Warning",
                 "UnregisteredTaintMissing",
-                f"Node {nodes[0].meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
+                f"Node {node.meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
                 "placed on it too early; let its user data register it with that taint",
             )
-        draft.set(
-            "Registered", "Unknown", "NodeNotSynced", f"Node {nodes[0].meta.name} is being labelled"
-        )
-        draft.commands.append(_sync(nodes[0], claim))
+        draft.commands.append(_sync(node, claim))
 
 
 def _sync(node: Node, claim: NodeClaim) -> PatchNode:

@@ -86,9 +86,13 @@ def start(command: Command, home: Path, record: Callable[[world.Process], None])
         log=str(command.log),
     )
     gate = cast("IO[bytes]", popen.stdin)
+    opened = False
     try:
         record(process)
         gate.write(b"go\n")
+        opened = True
     finally:
         gate.close()
+        if not opened:
+            popen.wait()  # a gate that is closed unopened lets nothing through and ends
     return Child(process, popen)

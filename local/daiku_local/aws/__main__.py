@@ -18,11 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         world = worlds.load(options.world)
-        cloud = account.make(world)
-    except (worlds.NoWorldError, moto_door.UnknownMotoError) as error:
+        endpoint = server.make(account.make(world), options.port)
+    except (worlds.NoWorldError, moto_door.UnknownMotoError, server.PortTakenError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    endpoint = server.make(cloud, options.port)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

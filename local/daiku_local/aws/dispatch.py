@@ -17,8 +17,8 @@ THROTTLED = {
 }
 """Code, message and status of a refused call, by service."""
 
-Forward = Callable[[], Reply]
-"""Has moto answer the request."""
+Forward = Callable[[bytes], Reply]
+"""Has moto answer the request, with this body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Dispatcher:
             if call.service in operations.ONLY_OURS:
                 raise _unsupported(call)
             return self._forward(call, forward, checked=not elsewhere)
-        asked = Asked(call.parameters(), region=call.region, access_key=call.access_key)
+        asked = _asked(call)
         try:
             if key in operations.LOCK_FREE:
                 result = handler(cloud, asked)
@@ -71,18 +71,24 @@ class Dispatcher:
         key = (call.service, call.operation)
         before = operations.BEFORE.get(key) if checked else None
         after = operations.AFTER.get(key) if checked else None
+        wait = operations.WAITS.get(key)
+        asked = _asked(call) if before or after or wait else Asked({})
+        body = call.body if wait is None else wait(cloud, asked)
         with cloud.lock:
             cloud.timeline.settle()
-            asked = Asked(call.parameters()) if before or after else Asked({})
             if before is not None:
                 before(cloud, asked)
             try:
-                reply = forward()
+                reply = forward(body)
             except NotImplementedError as error:
                 raise _unsupported(call) from error
             if after is not None and reply.status < 400:
                 after(cloud, asked)
             return reply
+
+
+def _asked(call: Call) -> Asked:
+    return Asked(call.parameters(), region=call.region, access_key=call.access_key)
 
 
 def _throttled(service: str) -> AwsError:

@@ -71,6 +71,6 @@ def sts(account: str) -> Any:
     return get_backend("sts")[account][PARTITION]
 
 
-def ssm(account: str, region: str) -> Any:
-    """Moto's model of SSM in a region."""
-    return get_backend("ssm")[account][region]
+def sqs(account: str, region: str) -> Any:
+    """Moto's model of SQS in a region."""
+    return get_backend("sqs")[account][region]

@@ -5,9 +5,18 @@ What is not in it goes to moto as it came. The names are those of AWS's API refe
 
 from collections.abc import Callable, Mapping
 
-from daiku_local.aws import iam, pricing, ssm, sts
+from daiku_local.aws import iam, pricing, sqs, ssm, sts
 from daiku_local.aws.cloud import Asked, Cloud, Handler
-from daiku_local.aws.ec2 import fleets, guards, instance_types, instances, lifecycle, spot_prices
+from daiku_local.aws.ec2 import (
+    fleets,
+    guards,
+    instance_types,
+    instances,
+    lifecycle,
+    reservations,
+    spot_prices,
+    templates,
+)
 from daiku_local.aws.eks import (
     access,
     addons,
@@ -28,6 +37,7 @@ _BY_SERVICE: dict[str, Mapping[str, Handler]] = {
         **instance_types.HANDLERS,
         **instances.HANDLERS,
         **lifecycle.HANDLERS,
+        **reservations.HANDLERS,
         **spot_prices.HANDLERS,
     },
     "eks": {
@@ -53,11 +63,18 @@ OWN: dict[Key, Handler] = {
 }
 """Operations answered here, by service and name."""
 
-BEFORE: dict[Key, Check] = {("ec2", name): check for name, check in guards.BEFORE.items()}
+BEFORE: dict[Key, Check] = {
+    ("ec2", name): check for name, check in (guards.BEFORE | templates.BEFORE).items()
+}
 """Checks before moto answers: they raise AwsError where AWS would refuse and moto would not."""
 
 AFTER: dict[Key, Check] = {("ec2", name): repair for name, repair in guards.AFTER.items()}
 """What is left to do after moto has answered."""
+
+WAITS: dict[Key, Callable[[Cloud, Asked], bytes]] = {
+    ("sqs", name): wait for name, wait in sqs.WAITS.items()
+}
+"""What waits for something before moto is asked, and how: gives the body that moto gets to see."""
 
 LOCK_FREE: frozenset[Key] = frozenset(
     {

@@ -7,6 +7,7 @@ Beside AWS's own requests there are three of the layer: `GET /_health`, `GET /_u
 
 import io
 import json
+import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -25,6 +26,10 @@ from daiku_local.aws.wire.reply import Reply, of_error
 
 HOST = "127.0.0.1"
 Environ = dict[str, Any]
+
+
+class PortTakenError(Exception):
+    """The port cannot be listened on; the message says what to do."""
 
 
 class _RequestHandler(werkzeug.serving.WSGIRequestHandler):
@@ -60,7 +65,7 @@ class Application:
             return self._own(environ["REQUEST_METHOD"], environ["PATH_INFO"], body)
         call = calls.read(environ["REQUEST_METHOD"], _target(environ), _headers(environ), body)
         try:
-            return self._dispatcher.answer(call, lambda: self._forward(environ, body))
+            return self._dispatcher.answer(call, lambda content: self._forward(environ, content))
         except Exception as error:  # noqa: BLE001 a defect here must reach the client as AWS's 500
             traceback.print_exc(file=sys.stderr)
             message = f"{call.service}:{call.operation} failed inside the stand-in AWS: {error!r}"
@@ -82,7 +87,11 @@ class Application:
         return _json({"error": f"no {method} {path} here"}, status=404)
 
     def _forward(self, environ: Environ, body: bytes) -> Reply:
-        again = {**environ, "wsgi.input": io.BytesIO(body)}
+        again = {
+            **environ,
+            "wsgi.input": io.BytesIO(body),
+            "CONTENT_LENGTH": str(len(body)),
+        }
         content, status, headers = werkzeug.test.run_wsgi_app(self._moto, again, buffered=True)
         kept = {name: value for name, value in headers.items() if name != "Content-Length"}
         return Reply(status=int(status.split()[0]), headers=kept, body=b"".join(content))
@@ -115,8 +124,22 @@ def make(cloud: Cloud, port: int) -> werkzeug.serving.BaseWSGIServer:
     """A server that listens; `serve_forever` runs it.
 
     Raises:
-        SystemExit: The port is taken (werkzeug says so and ends the process).
+        PortTakenError: Somebody else listens there.
     """
-    return werkzeug.serving.make_server(
-        HOST, port, Application(cloud), threaded=True, request_handler=_RequestHandler
-    )
+    try:
+        listener = socket.create_server((HOST, port), backlog=128)
+    except OSError as error:
+        raise PortTakenError(
+            f"port {port} on {HOST} cannot be listened on ({error.strerror}): "
+            "stop what uses it, or choose another"
+        ) from error
+    with listener:
+        # werkzeug duplicates the descriptor; left to bind itself, it would end the process.
+        return werkzeug.serving.make_server(
+            HOST,
+            port,
+            Application(cloud),
+            threaded=True,
+            request_handler=_RequestHandler,
+            fd=listener.fileno(),
+        )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from daiku.cloud.aws import node_class
+from daiku.cloud.aws.answers import part, parts
 from daiku.cloud.aws.instance_types import Facts
 from daiku.model import resources, units
 from daiku.model.nodeclass import NodeClass
@@ -40,7 +41,15 @@ class Sizing:
     reserved_interfaces: int
 
     def __hash__(self) -> int:
-        return hash((self.kubelet, self.root_bytes, self.raid0, self.memory_overhead, self.reserved_interfaces))
+        return hash(
+            (
+                self.kubelet,
+                self.root_bytes,
+                self.raid0,
+                self.memory_overhead,
+                self.reserved_interfaces,
+            )
+        )
 
 
 def pods(facts: Facts, sizing: Sizing) -> int:
@@ -55,7 +64,9 @@ def capacity(facts: Facts, sizing: Sizing) -> dict[str, int]:
     """What the machine has, as its node will report it."""
     mib = facts.memory_mib - (64 if facts.architecture == "arm64" else 0)
     memory = mib * MIB - math.ceil(mib * MIB * sizing.memory_overhead / MIB) * MIB
-    disk = facts.local_disk_gb * 10**9 if sizing.raid0 and facts.local_disk_gb else sizing.root_bytes
+    disk = (
+        facts.local_disk_gb * 10**9 if sizing.raid0 and facts.local_disk_gb else sizing.root_bytes
+    )
     return {
         resources.CPU: facts.vcpus * 1000,
         resources.MEMORY: memory,
@@ -74,7 +85,7 @@ def overhead(facts: Facts, sizing: Sizing, has: Mapping[str, int]) -> dict[str, 
         **resources.parse(_amounts(sizing, "kubeReserved")),
     }
     system = resources.parse(_amounts(sizing, "systemReserved"))
-    hard: Mapping[str, str] = sizing.config.get("evictionHard") or {}
+    hard: Mapping[str, str] = part(sizing.config, "evictionHard")
     eviction = {
         resources.MEMORY: _threshold(hard.get("memory.available", "100Mi"), has[resources.MEMORY]),
         resources.EPHEMERAL_STORAGE: _threshold(
@@ -98,12 +109,14 @@ def sizing_of(found: NodeClass, *, memory_overhead: float, reserved_interfaces: 
 
 
 def _root_bytes(found: NodeClass) -> int:
-    mappings = found.spec.get("blockDeviceMappings") or []
-    sizes = {
-        m.get("deviceName", ""): (m.get("ebs") or {}).get("volumeSize") for m in mappings
-    }
+    mappings = parts(found.spec, "blockDeviceMappings")
+    sizes = {m.get("deviceName", ""): part(m, "ebs").get("volumeSize") for m in mappings}
     flagged = next(
-        (m["ebs"]["volumeSize"] for m in mappings if m.get("rootVolume") and (m.get("ebs") or {}).get("volumeSize")),
+        (
+            m["ebs"]["volumeSize"]
+            for m in mappings
+            if m.get("rootVolume") and part(m, "ebs").get("volumeSize")
+        ),
         None,
     )
     last = next(reversed(sizes.values()), None) if node_class.family(found) == "Custom" else None

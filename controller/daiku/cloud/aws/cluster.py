@@ -47,6 +47,8 @@ def describe(session: Session, name: str, *, endpoint: str = "", ca_bundle: str 
         name=name,
         endpoint=endpoint or found["endpoint"],
         certificate_authority=ca_bundle or found["certificateAuthority"]["data"],
-        service_cidr=network.get("serviceIpv4Cidr") or network.get("serviceIpv6Cidr") or "10.100.0.0/16",
+        service_cidr=network.get("serviceIpv4Cidr")
+        or network.get("serviceIpv6Cidr")
+        or "10.100.0.0/16",
         version=found["version"],
     )

@@ -77,7 +77,9 @@ def translate(asked: str, error: Exception) -> errors.CloudError:
         answer: dict[str, Any] = cast("Any", error.response)
         code = str(answer.get("Error", {}).get("Code", ""))
         status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return of_code(code, f"{asked}: {code}: {answer.get('Error', {}).get('Message', '')}", status)
+        return of_code(
+            code, f"{asked}: {code}: {answer.get('Error', {}).get('Message', '')}", status
+        )
     if isinstance(error, exceptions.NoCredentialsError | exceptions.PartialCredentialsError):
         return errors.Denied(
             f"{asked}: {error}. Give the ServiceAccount an IAM role (eks.amazonaws.com/role-arn), "

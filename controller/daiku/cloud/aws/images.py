@@ -80,9 +80,7 @@ def resolve(
     return _best(found)
 
 
-def _by_alias(
-    session: Session, alias: str, kubernetes: str
-) -> Iterator[tuple[str, str]]:
+def _by_alias(session: Session, alias: str, kubernetes: str) -> Iterator[tuple[str, str]]:
     """(image id, variant) of each image of an alias; a variant that is not published is left out."""
     family, _, version = alias.partition("@")
     if family != "al2023":

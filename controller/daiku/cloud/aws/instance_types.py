@@ -90,7 +90,9 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
         architecture=known[0],
         vcpus=info["VCpuInfo"]["DefaultVCpus"],
         memory_mib=info["MemoryInfo"]["SizeInMiB"],
-        interfaces_max=card.get("MaximumNetworkInterfaces", network.get("MaximumNetworkInterfaces", 0)),
+        interfaces_max=card.get(
+            "MaximumNetworkInterfaces", network.get("MaximumNetworkInterfaces", 0)
+        ),
         addresses_per_interface=network.get("Ipv4AddressesPerInterface", 0),
         local_disk_gb=(info.get("InstanceStorageInfo") or {}).get("TotalSizeInGB", 0),
         usage_classes=tuple(info.get("SupportedUsageClasses") or ()),
@@ -105,7 +107,6 @@ def _extended(info: Mapping[str, Any]) -> dict[str, int]:
     neurons = (info.get("NeuronInfo") or {}).get("NeuronDevices") or []
     first = neurons[0] if neurons else {}
     cores = (first.get("CoreInfo") or {}).get("Count", 0) * first.get("Count", 0)
-    efa = ((info.get("NetworkInfo") or {}).get("EfaInfo") or {}).get("MaximumEfaInterfaces", 0)
 
     def count(maker: str) -> int:
         return sum(g.get("Count", 0) for g in gpus if g.get("Manufacturer") == maker)
@@ -116,7 +117,6 @@ def _extended(info: Mapping[str, Any]) -> dict[str, int]:
         "habana.ai/gaudi": count("Habana"),
         "aws.amazon.com/neuron": sum(n.get("Count", 0) for n in neurons),
         "aws.amazon.com/neuroncore": cores,
-        "vpc.amazonaws.com/efa": efa,
     }
 
 
@@ -176,7 +176,9 @@ def _devices(info: Mapping[str, Any]) -> dict[str, Any]:
         }
     neurons = (info.get("NeuronInfo") or {}).get("NeuronDevices") or []
     inference = (info.get("InferenceAcceleratorInfo") or {}).get("Accelerators") or []
-    device = neurons if len(neurons) == 1 else inference if len(inference) == 1 and not neurons else []
+    device = (
+        neurons if len(neurons) == 1 else inference if len(inference) == 1 and not neurons else []
+    )
     if device:
         maker = "aws" if neurons else _kebab(device[0].get("Manufacturer"))
         found |= {

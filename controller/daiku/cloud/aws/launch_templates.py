@@ -71,7 +71,9 @@ class LaunchTemplates:
             for template in page["LaunchTemplates"]:
                 try:
                     self.session.call(
-                        "ec2", "delete_launch_template", LaunchTemplateId=template["LaunchTemplateId"]
+                        "ec2",
+                        "delete_launch_template",
+                        LaunchTemplateId=template["LaunchTemplateId"],
                     )
                 except errors.ResourceNotFound:
                     continue

@@ -29,7 +29,11 @@ NOT_HASHED: Final = frozenset(
 """What these select is compared with the machine itself."""
 FAMILIES: Final = ("AL2023", "Custom")
 """AMI families that machines can be made of."""
-UNSUPPORTED: Final = ("placementGroupSelector", "capacityReservationSelectorTerms", "networkInterfaces")
+UNSUPPORTED: Final = (
+    "placementGroupSelector",
+    "capacityReservationSelectorTerms",
+    "networkInterfaces",
+)
 """Fields that are not honoured: refused rather than ignored."""
 
 Json = Mapping[str, Any]
@@ -148,7 +152,9 @@ def _reserved_problems(name: str, amounts: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     for resource, quantity in amounts.items():
         if resource not in {"cpu", "memory", "ephemeral-storage", "pid"}:
-            found.append(f"kubelet.{name}.{resource}: only cpu, memory, ephemeral-storage and pid can be reserved")
+            found.append(
+                f"kubelet.{name}.{resource}: only cpu, memory, ephemeral-storage and pid can be reserved"
+            )
             continue
         try:
             if resources.parse({resource: quantity})[resource] < 0:

@@ -134,7 +134,8 @@ def _instance_type(
         offering
         for zone in zones
         for way in ways
-        if (offering := _offering(facts, prices, zone, zone_ids[zone], way, usable=usable)) is not None
+        if (offering := _offering(facts, prices, zone, zone_ids[zone], way, usable=usable))
+        is not None
     )
     requirements = Requirements.of(
         *shape.requirements,
@@ -155,9 +156,7 @@ def _instance_type(
 def _offering(
     facts: Facts, prices: Prices, zone: str, zone_id: str, way: str, *, usable: bool
 ) -> Offering | None:
-    price = (
-        prices.spot_price(facts, zone) if way == labels.SPOT else prices.on_demand_price(facts)
-    )
+    price = prices.spot_price(facts, zone) if way == labels.SPOT else prices.on_demand_price(facts)
     if price is None:
         return None
     return Offering(

@@ -56,17 +56,25 @@ def on_demand_usd(instance_type: str) -> float:
         KeyError: There is no type of that name.
     """
     known = INSTANCE_TYPES[instance_type]
-    gpus = known.get("GpuInfo", {}).get("Gpus", [])
-    others = [
-        *known.get("InferenceAcceleratorInfo", {}).get("Accelerators", []),
-        *known.get("NeuronInfo", {}).get("NeuronDevices", []),
-    ]
+    # An Inferentia is listed both as an inference accelerator and as a Neuron device.
+    devices: list[dict[str, int]] = next(
+        (
+            known[info][kind]
+            for info, kind in (
+                ("GpuInfo", "Gpus"),
+                ("NeuronInfo", "NeuronDevices"),
+                ("InferenceAcceleratorInfo", "Accelerators"),
+            )
+            if known.get(info, {}).get(kind)
+        ),
+        [],
+    )
     return prices.on_demand(
         prices.Shape(
             name=instance_type,
             vcpus=known["VCpuInfo"]["DefaultVCpus"],
             memory_mib=known["MemoryInfo"]["SizeInMiB"],
-            accelerators=sum(device.get("Count", 1) for device in gpus or others),
+            accelerators=sum(device.get("Count", 1) for device in devices),
         )
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daiku_local.aws.cloud import Cloud
+from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.errors import AwsError
 
 MERGED = ("MetadataOptions", "Placement", "Monitoring")
@@ -45,7 +45,7 @@ def resolve(cloud: Cloud, specification: Mapping[str, Any]) -> Version:
     Raises:
         AwsError: There is no such template or version.
     """
-    template = _template(cloud, specification)
+    template = find(cloud, specification)
     wanted = str(specification.get("Version") or "$Default")
     count = len(template.versions)
     if wanted == "$Latest":
@@ -70,7 +70,12 @@ def resolve(cloud: Cloud, specification: Mapping[str, Any]) -> Version:
     )
 
 
-def _template(cloud: Cloud, specification: Mapping[str, Any]) -> Any:
+def find(cloud: Cloud, specification: Mapping[str, Any]) -> Any:
+    """Moto's template of a LaunchTemplateId or LaunchTemplateName.
+
+    Raises:
+        AwsError: There is none, or both are given.
+    """
     template_id = specification.get("LaunchTemplateId")
     name = specification.get("LaunchTemplateName")
     if template_id and name:
@@ -123,3 +128,20 @@ def tags_for(merged: Mapping[str, Any], resource: str) -> dict[str, str]:
             f"Tag keys starting with 'aws:' are reserved for internal use: {', '.join(reserved)}",
         )
     return tags
+
+
+def _check_deleted(cloud: Cloud, asked: Asked) -> None:
+    """DeleteLaunchTemplate: moto has the wrong errors for a template that is not there."""
+    find(cloud, asked)
+
+
+def _check_described(cloud: Cloud, asked: Asked) -> None:
+    """DescribeLaunchTemplates: moto leaves unknown ids out instead of refusing."""
+    for template_id in asked.get("LaunchTemplateIds", []):
+        find(cloud, {"LaunchTemplateId": template_id})
+
+
+BEFORE = {
+    "DeleteLaunchTemplate": _check_deleted,
+    "DescribeLaunchTemplates": _check_described,
+}

@@ -1,0 +1,244 @@
+"""The AWS cloud as the controller sees it: what can be bought, launch, terminate, list.
+
+Slow answers (types, prices, the cluster) are kept for as long as they stay true; a call that only needs them costs
+nothing. Not here: the status of EC2NodeClasses (`status`), how a launch is made (`launcher`).
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.cloud import errors
+from daiku.cloud.aws import capacity, cluster, instance_types, launcher, node_class, pricing
+from daiku.cloud.aws.capacity import Sizing
+from daiku.cloud.aws.cluster import Cluster
+from daiku.cloud.aws.instance_types import PREFIX, Facts
+from daiku.cloud.aws.launch_templates import LaunchTemplates
+from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
+from daiku.cloud.aws.session import Session
+from daiku.cloud.provider import Instance, LaunchedInstance
+from daiku.model import labels
+from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, NodeClassRef
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+
+TYPES_EVERY: Final = timedelta(hours=12)
+PRICES_EVERY: Final = timedelta(hours=12)
+CLUSTER_EVERY: Final = timedelta(minutes=5)
+LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwsOptions:
+    """What the provider is told from outside."""
+
+    cluster_name: str
+    cluster_endpoint: str = ""
+    """Empty: ask EKS."""
+    cluster_ca_bundle: str = ""
+    """Empty: ask EKS."""
+    isolated_vpc: bool = False
+    memory_overhead: float = 0.075
+    """Share of the memory that the hypervisor keeps, 0 to 1."""
+    reserved_interfaces: int = 0
+
+
+@dataclass(slots=True)
+class AwsProvider:
+    """Instances of EC2. Any thread may use it; `catalogue` is called by one."""
+
+    session: Session
+    options: AwsOptions
+    now: Callable[[], datetime]
+    name: str = "aws"
+    node_class_kind: str = "EC2NodeClass"
+    templates: LaunchTemplates = field(init=False)
+    _launcher: launcher.Launcher = field(init=False)
+    _offerings: Offerings = field(init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _cluster: tuple[Cluster, datetime] | None = None
+    _types: tuple[Mapping[str, Facts], datetime] | None = None
+    _prices: tuple[pricing.Prices, datetime] | None = None
+    _made: dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]] = field(
+        default_factory=dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]]
+    )
+
+    def __post_init__(self) -> None:
+        self.templates = LaunchTemplates(self.session, self.options.cluster_name)
+        self._launcher = launcher.Launcher(self.session, self.templates, self.now())
+        self._offerings = Offerings(self.session.region)
+
+    def cluster(self) -> Cluster:
+        """The cluster that machines join.
+
+        Raises:
+            CloudError: EKS does not know it, and never did.
+        """
+        with self._lock:
+            known = self._cluster
+            if known is None or self.now() - known[1] > CLUSTER_EVERY:
+                try:
+                    known = (self._describe_cluster(), self.now())
+                except errors.CloudError:
+                    if known is None:
+                        raise
+                self._cluster = known
+            return known[0]
+
+    def catalogue(self, node_classes: Sequence[NodeClass], version: int) -> Catalogue:
+        """List every instance type for each node class that is ready; the very same tuples when nothing changed."""
+        ready = [each for each in node_classes if each.ready and each.meta.deleted is None]
+        types, prices = self._fetch()
+        made: dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]] = {}
+        for each in ready:
+            key = (
+                each.meta.uid,
+                repr(each.spec),
+                repr([each.status.get("subnets"), each.status.get("amis")]),
+                id(types),
+                id(prices),
+            )
+            known = self._made.get(each.ref)
+            if known is None or known[0] != key:
+                known = (key, self._offerings.make(types, prices, each, self.sizing(each)))
+            made[each.ref] = known
+        self._made = made
+        return Catalogue(version=version, instance_types={ref: t for ref, (_, t) in made.items()})
+
+    def launch(
+        self, node_claim: NodeClaim, node_class: NodeClass, options: Sequence[LaunchOption]
+    ) -> LaunchedInstance:
+        """Launch the instance of a claim, or find the one that an earlier call launched."""
+        if not node_class.ready or node_class.meta.deleted is not None:
+            why = node_class.why_not_ready or "it is being deleted"
+            raise errors.NodeClassNotReady(f"EC2NodeClass {node_class.meta.name!r}: {why}")
+        types, _ = self._known()
+        plan = launcher.Plan(
+            claim=node_claim,
+            node_class=node_class,
+            sizing=self.sizing(node_class),
+            options=options,
+            types=types,
+            cluster=self.cluster(),
+        )
+        return self._launched(self._launcher.launch(plan), plan)
+
+    def terminate(self, provider_id: str) -> None:
+        """Begin to end an instance.
+
+        Raises:
+            InstanceNotFound: It is gone.
+            CloudError: Anything else.
+        """
+        instance_id = provider_id.rpartition("/")[2]
+        if not provider_id.startswith("aws:///") or not instance_id.startswith("i-"):
+            raise errors.InstanceNotFound(
+                f"{provider_id!r} is no instance of EC2: expected aws:///<zone>/<instance id>"
+            )
+        answer = self.session.call("ec2", "terminate_instances", InstanceIds=[instance_id])
+        states = [i["CurrentState"]["Name"] for i in answer.get("TerminatingInstances") or ()]
+        if states and all(state == "terminated" for state in states):
+            raise errors.InstanceNotFound(f"instance {instance_id} is terminated")
+
+    def list_instances(self) -> Sequence[Instance]:
+        """Every instance with this cluster's ownership tags that is not terminated yet."""
+        filters = [
+            {"Name": "tag-key", "Values": [labels.NODEPOOL]},
+            {"Name": "tag-key", "Values": [f"{PREFIX}ec2nodeclass"]},
+            {"Name": "tag:eks:eks-cluster-name", "Values": [self.options.cluster_name]},
+            {"Name": "instance-state-name", "Values": list(LISTED)},
+        ]
+        found: list[Instance] = []
+        for page in self.session.pages("ec2", "describe_instances", Filters=filters):
+            for reservation in page["Reservations"]:
+                for each in reservation["Instances"]:
+                    tags = {t["Key"]: t["Value"] for t in each.get("Tags") or ()}
+                    found.append(
+                        Instance(
+                            provider_id=_provider_id(
+                                each["Placement"]["AvailabilityZone"], each["InstanceId"]
+                            ),
+                            node_claim=tags.get(launcher.NODE_CLAIM_TAG, ""),
+                            nodepool=tags.get(labels.NODEPOOL, ""),
+                            launched=each["LaunchTime"],
+                            terminating=each["State"]["Name"] == "shutting-down",
+                        )
+                    )
+        return found
+
+    def sizing(self, found: NodeClass) -> Sizing:
+        """How a node class sizes its machines."""
+        return capacity.sizing_of(
+            found,
+            memory_overhead=self.options.memory_overhead,
+            reserved_interfaces=self.options.reserved_interfaces,
+        )
+
+    def _describe_cluster(self) -> Cluster:
+        return cluster.describe(
+            self.session,
+            self.options.cluster_name,
+            endpoint=self.options.cluster_endpoint,
+            ca_bundle=self.options.cluster_ca_bundle,
+        )
+
+    def _fetch(self) -> tuple[Mapping[str, Facts], pricing.Prices]:
+        now = self.now()
+        if self._types is None or now - self._types[1] > TYPES_EVERY:
+            try:
+                self._types = (instance_types.fetch(self.session), now)
+            except errors.CloudError:
+                if self._types is None:
+                    raise
+        if self._prices is None or now - self._prices[1] > PRICES_EVERY:
+            known = pricing.Prices() if self._prices is None else self._prices[0]
+            isolated = self.options.isolated_vpc
+            self._prices = (pricing.refresh(self.session, known, now, isolated=isolated), now)
+        return self._types[0], self._prices[0]
+
+    def _known(self) -> tuple[Mapping[str, Facts], pricing.Prices]:
+        types, prices = self._types, self._prices
+        if types is None or prices is None:
+            raise errors.Unreachable("the instance types of the region have not been fetched yet")
+        return types[0], prices[0]
+
+    def _launched(self, instance: launcher.Instance, plan: launcher.Plan) -> LaunchedInstance:
+        facts = plan.types.get(instance.instance_type)
+        if facts is None:
+            raise errors.LaunchRefused(f"instance type {instance.instance_type!r} is not known")
+        has = capacity.capacity(facts, plan.sizing)
+        kept = capacity.overhead(facts, plan.sizing, has)
+        zone_ids = {s.zone: s.zone_id for s in node_class.subnets(plan.node_class)}
+        own = {
+            **facts.labels,
+            labels.OS: "linux",
+            labels.REGION: self.session.region,
+            labels.ZONE: instance.zone,
+            labels.CAPACITY_TYPE: instance.capacity_type,
+            f"{PREFIX}ec2nodeclass": plan.node_class.meta.name,
+            TENANCY: "default",
+            ZONE_ID: zone_ids.get(instance.zone, ""),
+            labels.NODEPOOL: plan.claim.meta.labels.get(labels.NODEPOOL, ""),
+        }
+        return LaunchedInstance(
+            provider_id=_provider_id(instance.zone, instance.instance_id),
+            instance_type=instance.instance_type,
+            zone=instance.zone,
+            capacity_type=instance.capacity_type,
+            image_id=instance.image,
+            labels={k: v for k, v in own.items() if v},
+            annotations={
+                f"{PREFIX}ec2nodeclass-hash": node_class.static_hash(plan.node_class),
+                f"{PREFIX}ec2nodeclass-hash-version": node_class.HASH_VERSION,
+                f"{PREFIX}instance-profile-name": str(plan.node_class.status["instanceProfile"]),
+            },
+            capacity={r: a for r, a in has.items() if a},
+            allocatable={r: max(0, a - kept.get(r, 0)) for r, a in has.items() if a},
+            sold_out=instance.sold_out,
+        )
+
+
+def _provider_id(zone: str, instance_id: str) -> str:
+    return f"aws:///{zone}/{instance_id}"

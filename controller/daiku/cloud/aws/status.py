@@ -1,0 +1,208 @@
+"""The status of an EC2NodeClass: what its selectors find now, and whether machines can be made of it.
+
+Asks AWS, decides the conditions, gives the new status as a value. Writing it is for whoever knows Kubernetes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from daiku.cloud import errors as cloud_errors
+from daiku.cloud.aws import errors, images, instance_profiles, node_class, selectors
+from daiku.cloud.aws.instance_types import PREFIX
+from daiku.cloud.aws.provider import AwsProvider
+from daiku.model.condition import Condition, Status
+from daiku.model.nodeclass import NodeClass
+
+FINALIZER: Final = f"{PREFIX}termination"
+HASH: Final = f"{PREFIX}ec2nodeclass-hash"
+HASH_VERSION: Final = f"{PREFIX}ec2nodeclass-hash-version"
+
+Part = tuple[Mapping[str, Any], Condition]
+"""Fields of the status, and the condition that speaks of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What the status of a node class should be."""
+
+    fields: Mapping[str, Any]
+    """subnets, securityGroups, amis, instanceProfile."""
+    conditions: tuple[Condition, ...]
+    annotations: Mapping[str, str]
+    """The static hash, for the object's metadata."""
+
+
+def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
+    """The status of `found` as AWS has it now. A part that AWS refuses to tell keeps what was known."""
+    parts = [
+        _tried("AMIsReady", found, ("amis",), lambda: _amis(provider, found, now)),
+        _tried("SubnetsReady", found, ("subnets",), lambda: _subnets(provider, found)),
+        _tried("SecurityGroupsReady", found, ("securityGroups",), lambda: _groups(provider, found)),
+        _tried(
+            "InstanceProfileReady", found, ("instanceProfile",), lambda: _profile(provider, found)
+        ),
+        ({}, _yes("PlacementGroupReady")),
+        ({}, _yes("CapacityReservationsReady")),
+    ]
+    known = [condition for _, condition in parts]
+    known.append(_validation(found, known))
+    known.append(_ready(known))
+    fields = {name: value for part, _ in parts for name, value in part.items()}
+    generation = found.meta.generation
+    return Resolved(
+        fields,
+        tuple(_stamped(condition, generation) for condition in known),
+        {HASH: node_class.static_hash(found), HASH_VERSION: node_class.HASH_VERSION},
+    )
+
+
+def release(provider: AwsProvider, found: NodeClass) -> None:
+    """Remove what was made for a node class that no NodeClaim refers to any more.
+
+    Raises:
+        CloudError: AWS refused.
+    """
+    provider.templates.remove_all(found.meta.name)
+    if not provider.options.isolated_vpc:
+        instance_profiles.remove(provider.session, provider.options.cluster_name, found)
+
+
+def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
+    iso = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    terms = node_class.terms(found, "ami")
+    try:
+        resolved = images.resolve(provider.session, terms, provider.cluster().version, iso)
+    except images.UnsupportedAlias as error:
+        return {"amis": []}, _no("AMIsReady", "UnsupportedAlias", str(error))
+    if not resolved:
+        return {"amis": []}, _no(
+            "AMIsReady",
+            "AMINotFound",
+            f"amiSelectorTerms {_terms(terms)} select no image: change the terms",
+        )
+    listed = [
+        {
+            "id": image.id,
+            "name": image.name,
+            **({"deprecated": True} if image.deprecated else {}),
+            "requirements": [
+                {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
+                for key, operator, values in image.requirements
+            ],
+        }
+        for image in resolved
+    ]
+    return {"amis": listed}, _yes("AMIsReady")
+
+
+def _subnets(provider: AwsProvider, found: NodeClass) -> Part:
+    terms = node_class.terms(found, "subnet")
+    resolved = selectors.subnets(provider.session, terms)
+    if not resolved:
+        return {"subnets": []}, _no(
+            "SubnetsReady",
+            "SubnetsNotFound",
+            f"subnetSelectorTerms {_terms(terms)} select no subnet of {provider.session.region}: tag the private "
+            "subnets so, or change the terms",
+        )
+    listed = [
+        {"id": s.id, "zone": s.zone} | ({"zoneID": s.zone_id} if s.zone_id else {})
+        for s in resolved
+    ]
+    return {"subnets": listed}, _yes("SubnetsReady")
+
+
+def _groups(provider: AwsProvider, found: NodeClass) -> Part:
+    terms = node_class.terms(found, "securityGroup")
+    resolved = selectors.security_groups(provider.session, terms)
+    if not resolved:
+        return {"securityGroups": []}, _no(
+            "SecurityGroupsReady",
+            "SecurityGroupsNotFound",
+            f"securityGroupSelectorTerms {_terms(terms)} select no security group of {provider.session.region}: "
+            "tag the nodes' group so, or change the terms",
+        )
+    listed = [{"id": g.id, "name": g.name} for g in resolved]
+    return {"securityGroups": listed}, _yes("SecurityGroupsReady")
+
+
+def _profile(provider: AwsProvider, found: NodeClass) -> Part:
+    try:
+        name = instance_profiles.resolve(provider.session, provider.options.cluster_name, found)
+    except errors.ResourceNotFound as error:
+        return {}, _no(
+            "InstanceProfileReady",
+            "RoleNotFound",
+            f"spec.role {found.spec.get('role')!r}: {error}. Create the role, or name one that exists",
+        )
+    return {"instanceProfile": name}, _yes("InstanceProfileReady")
+
+
+def _tried(kind: str, found: NodeClass, fields: Sequence[str], part: Callable[[], Part]) -> Part:
+    try:
+        return part()
+    except cloud_errors.CloudError as error:
+        kept = {name: found.status[name] for name in fields if name in found.status}
+        known = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
+        lasting = isinstance(error, cloud_errors.Denied | cloud_errors.LaunchRefused)
+        if known is not None and kept and not lasting:
+            # AWS did not answer this time; what it said before still holds.
+            return kept, known
+        remedy = (
+            "; allow it in the controller's role" if isinstance(error, cloud_errors.Denied) else ""
+        )
+        return kept, _no(kind, error.code or type(error).__name__, f"{error}{remedy}")
+
+
+def _validation(found: NodeClass, known: Sequence[Condition]) -> Condition:
+    problems = node_class.problems(found)
+    if problems:
+        return _no("ValidationSucceeded", problems[0][0], "; ".join(text for _, text in problems))
+    waiting = [c.type for c in known if c.status != "True"]
+    if waiting:
+        return _no("ValidationSucceeded", "DependenciesNotReady", f"waits for {', '.join(waiting)}")
+    return _yes("ValidationSucceeded")
+
+
+def _ready(known: Sequence[Condition]) -> Condition:
+    bad = [c for c in known if c.status != "True"]
+    if not bad:
+        return _yes("Ready")
+    why = "; ".join(c.message for c in bad if c.reason != "DependenciesNotReady")
+    return _no(
+        "Ready", "UnhealthyDependents", f"{', '.join(f'{c.type}={c.status}' for c in bad)}: {why}"
+    )
+
+
+def _yes(kind: str) -> Condition:
+    return Condition(type=kind, status="True", reason=kind)
+
+
+def _no(kind: str, reason: str, message: str, status: Status = "False") -> Condition:
+    letters = "".join(c if c.isalnum() else "_" for c in reason)
+    return Condition(type=kind, status=status, reason=letters, message=message)
+
+
+def _stamped(condition: Condition, generation: int) -> Condition:
+    return Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        observed_generation=generation,
+    )
+
+
+def _terms(terms: Sequence[Mapping[str, Any]]) -> str:
+    return " or ".join(
+        " and ".join(
+            f"{k}={v}"
+            for k, v in {
+                **(t.get("tags") or {}),
+                **{k: v for k, v in t.items() if k != "tags"},
+            }.items()
+        )
+        for t in terms
+    )

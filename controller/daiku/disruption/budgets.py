@@ -1,0 +1,54 @@
+"""How many more nodes of each NodePool may be disrupted now.
+
+Nodes that are unhealthy or going already use up the budget first, whoever made them go.
+
+Source: Karpenter's BuildDisruptionBudgetMapping.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from daiku.model import budget
+from daiku.state.snapshot import Snapshot
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What one method may still take. Counted down within one tick."""
+
+    left: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+    """NodePool name -> nodes; None when nothing limits it."""
+
+    def take(self, pool: str) -> bool:
+        """Take one node of `pool`, if the budget allows it."""
+        left = self.left.get(pool, 0)
+        if left is None:
+            return True
+        if left < 1:
+            return False
+        self.left[pool] = left - 1
+        return True
+
+
+def allowance(snapshot: Snapshot, reason: str, now: datetime) -> Allowance:
+    """What may be taken for `reason` at `now`."""
+    made = Allowance()
+    for pool in snapshot.node_pools:
+        name = pool.meta.name
+        nodes = [
+            s
+            for s in snapshot.state_nodes
+            if s.nodepool == name
+            and s.claim is not None
+            and s.node is not None
+            and s.is_initialized
+        ]
+        counted = [
+            s for s in nodes if s.claim is not None and not s.claim.is_true("InstanceTerminating")
+        ]
+        going = [
+            s for s in counted if s.is_deleting or (s.node is not None and not s.node.is_ready)
+        ]
+        allowed = budget.allowed(pool.budgets, reason, len(counted), now)
+        made.left[name] = None if allowed is None else max(allowed - len(going), 0)
+    return made

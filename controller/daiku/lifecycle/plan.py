@@ -1,0 +1,79 @@
+"""What was begun is finished: every NodeClaim, Node and NodePool is brought one step further.
+
+Each NodeClaim goes through its stages in order, every time: launch, registration, initialization, limits of time. A
+stage that is done says so again and costs nothing. One that is being deleted goes through its end instead.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from daiku.commands import Command
+from daiku.lifecycle import (
+    collection,
+    initialization,
+    launch,
+    liveness,
+    nodepools,
+    quietness,
+    registration,
+    termination,
+)
+from daiku.lifecycle.draft import Draft
+from daiku.model.instance_type import Catalogue
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+
+@dataclass(slots=True)
+class Lifecycle:
+    """What is to be done about what exists."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    wakes: list[datetime] = field(default_factory=list[datetime])
+
+
+def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime) -> Lifecycle:
+    """Decide the next step of everything that exists."""
+    made = Lifecycle()
+    for state_node in snapshot.state_nodes:
+        draft = Draft(state_node.claim, now) if state_node.claim is not None else None
+        if draft is not None and not state_node.expected:
+            _advance(draft, state_node, snapshot, catalogue, settings)
+        node = state_node.node
+        if node is not None and node.meta.deleted is not None:
+            ending = termination.of_node(state_node, node, draft, snapshot, now)
+            made.commands += ending.commands
+            made.wakes += ending.wakes
+        if draft is not None and not state_node.expected:
+            made.commands += draft.commands
+            made.wakes += draft.wakes
+            patch = draft.patch()
+            if patch is not None:
+                made.commands.append(patch)
+    made.commands += collection.orphans(snapshot, settings)
+    for pool in snapshot.node_pools:
+        counted = nodepools.patch(pool, snapshot, now)
+        if counted is not None:
+            made.commands.append(counted)
+    return made
+
+
+def _advance(
+    draft: Draft,
+    state_node: StateNode,
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+) -> None:
+    if draft.claim.meta.deleted is not None:
+        termination.of_claim(draft, snapshot)
+        return
+    launch.advance(draft, snapshot, catalogue, settings)
+    registration.advance(draft, snapshot)
+    initialization.advance(draft, snapshot)
+    if not draft.ended:
+        collection.advance(draft, state_node, snapshot)
+    if not draft.ended:
+        liveness.advance(draft, settings)
+    quietness.advance(draft, state_node, snapshot)

@@ -1,0 +1,202 @@
+"""The end of a node, from either side: its NodeClaim is deleted, or its Node is.
+
+The order, each step only when the one before it is seen to be done: the Node is told to go and its finalizer holds
+it; a taint keeps new pods away; pods leave; the instance ends, and only the cloud's word that it is gone counts; the
+Node's finalizer goes, then the NodeClaim's. A NodeClaim without a Node skips to the instance. Every step is decided
+from what is there, so it goes on after a restart where it stood.
+
+Not here: waiting for volumes to be detached.
+
+Source: Karpenter's node.termination and the finalizer of nodeclaim.lifecycle.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.commands import Command, DeleteNode, DeleteNodeClaim, PatchNode, TerminateInstance
+from daiku.lifecycle import drain
+from daiku.lifecycle.draft import Draft
+from daiku.model import labels, taints
+from daiku.model.condition import find
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+_DRAIN_LEAST: Final = timedelta(seconds=5)
+"""How long a drain takes at least: pods that were bound just before the taint still turn up."""
+_ZONED: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
+
+
+@dataclass(slots=True)
+class Ending:
+    """What one tick does about one Node that is going. Made and used up within the tick."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    wakes: list[datetime] = field(default_factory=list[datetime])
+
+
+def of_claim(draft: Draft, snapshot: Snapshot) -> None:
+    """Carry on with the end of a NodeClaim that is being deleted."""
+    claim = draft.claim
+    if labels.TERMINATION_FINALIZER not in claim.meta.finalizers:
+        return
+    grace = claim.termination_grace_period
+    if grace is not None and claim.meta.deleted is not None:
+        deadline = (claim.meta.deleted + grace).isoformat().replace("+00:00", "Z")
+        draft.annotations.setdefault(
+            labels.TERMINATION_TIMESTAMP,
+            claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP, deadline),
+        )
+    nodes = snapshot.nodes_of.get(claim.provider_id, ()) if claim.provider_id else ()
+    for node in nodes:
+        if node.meta.deleted is None:
+            draft.commands.append(DeleteNode(name=node.meta.name, uid=node.meta.uid))
+    if nodes:
+        return
+    instance = claim.provider_id or _launched_meanwhile(claim, snapshot)
+    if (
+        not instance
+        and snapshot.is_held(f"Launch/{claim.meta.name}")
+        and _is_launching(claim, snapshot)
+    ):
+        return
+    if instance and not _end_instance(instance, claim, draft, snapshot):
+        return
+    draft.remove_finalizer = True
+
+
+def of_node(
+    state_node: StateNode, node: Node, draft: Draft | None, snapshot: Snapshot, now: datetime
+) -> Ending:
+    """Carry on with the end of a Node that is being deleted.
+
+    Args:
+        state_node: The node with its pods.
+        node: Its Node.
+        draft: Changes to its NodeClaim; None when it has none.
+        snapshot: Everything else.
+        now: The time.
+    """
+    ending = Ending()
+    if labels.TERMINATION_FINALIZER not in node.meta.finalizers:
+        return ending
+    claim = draft.claim if draft is not None else None
+    if claim is not None and claim.meta.deleted is None:
+        ending.commands.append(
+            DeleteNodeClaim(name=claim.meta.name, uid=claim.meta.uid, reason="node_deleted")
+        )
+    if not node.is_ready and _is_gone(node.provider_id, node.meta.deleted, snapshot):
+        ending.commands.append(_release(node))
+        return ending
+    marking = _mark(node)
+    if marking is not None:
+        ending.commands.append(marking)
+        return ending
+    if not _drain(state_node, draft, ending, now):
+        return ending
+    if draft is None or _end_instance(node.provider_id, draft.claim, draft, snapshot):
+        ending.commands.append(_release(node))
+    return ending
+
+
+def _mark(node: Node) -> PatchNode | None:
+    """The command that keeps pods and load balancers away; None when that is done."""
+    labelled = all(node.meta.labels.get(key) == value for key, value in _ZONED.items())
+    if labelled and taints.includes(node.taints, taints.DISRUPTED):
+        return None
+    others = tuple(t for t in node.taints if t.key != labels.DISRUPTED_TAINT)
+    return PatchNode(
+        name=node.meta.name,
+        resource_version=node.meta.resource_version,
+        labels=_ZONED,
+        taints=(*others, taints.DISRUPTED),
+    )
+
+
+def _drain(state_node: StateNode, draft: Draft | None, ending: Ending, now: datetime) -> bool:
+    """Ask pods to leave; whether all have left."""
+    deadline = deadline_of(draft.claim) if draft is not None else None
+    drained = drain.plan(state_node.pods, deadline, now)
+    ending.commands += drained.commands
+    ending.wakes += [drained.wake_at] if drained.wake_at is not None else []
+    if draft is None:
+        return not drained.waiting
+    if draft.is_true("Drained"):
+        draft.set("Drained", "True")
+        return not drained.waiting
+    if drained.waiting:
+        names = ", ".join(pod.meta.key for pod in drained.waiting[:5])
+        more = f" and {len(drained.waiting) - 5} others" if len(drained.waiting) > 5 else ""
+        draft.set("Drained", "Unknown", "Draining", f"waits for {names}{more} to leave")
+        return False
+    started = find(draft.claim.conditions, "Drained")
+    if started is None or started.last_transition is None:
+        draft.set("Drained", "Unknown", "Draining", "no pod has to leave; waits for late arrivals")
+        return False
+    if started.last_transition + _DRAIN_LEAST > now:
+        ending.wakes.append(started.last_transition + _DRAIN_LEAST)
+        return False
+    draft.set("Drained", "True")
+    return True
+
+
+def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snapshot) -> bool:
+    """Ask the cloud to end the instance; whether it is gone."""
+    started = find(claim.conditions, "InstanceTerminating")
+    asked = started.last_transition if started is not None and started.status == "True" else None
+    if instance in snapshot.gone_instances or _is_gone(instance, asked, snapshot):
+        return True
+    draft.set("InstanceTerminating", "True")
+    command = TerminateInstance(provider_id=instance, node_claim=claim.meta.name)
+    hold = snapshot.holds.get(command.key)
+    if hold is None:
+        draft.commands.append(command)
+    elif hold.until is not None:
+        draft.wakes.append(hold.until)
+    return False
+
+
+def _is_gone(instance: str, since: datetime | None, snapshot: Snapshot) -> bool:
+    """Whether the cloud says that it does not know the instance: when asked, or in a list made after `since`."""
+    if instance in snapshot.gone_instances:
+        return True
+    listed = snapshot.instances
+    if listed is None or since is None or listed.asked <= since:
+        return False
+    return all(each.provider_id != instance for each in listed.instances)
+
+
+def _launched_meanwhile(claim: NodeClaim, snapshot: Snapshot) -> str:
+    """The instance of a NodeClaim that does not name it yet; empty when there is none that is known."""
+    launched = snapshot.launched.get(claim.meta.name)
+    if launched is not None:
+        return launched.provider_id
+    listed = snapshot.instances.instances if snapshot.instances is not None else ()
+    found = (i for i in listed if i.node_claim == claim.meta.name and not i.terminating)
+    return next((i.provider_id for i in found), "")
+
+
+def _is_launching(claim: NodeClaim, snapshot: Snapshot) -> bool:
+    """Whether the cloud's answer to a launch is still to come."""
+    return snapshot.holds[f"Launch/{claim.meta.name}"].until is None
+
+
+def deadline_of(claim: NodeClaim) -> datetime | None:
+    """When a NodeClaim that is being deleted must be gone; None when its pods may take their time."""
+    written = claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP)
+    if written:
+        try:
+            return datetime.fromisoformat(written)
+        except ValueError:
+            pass
+    if claim.termination_grace_period is None or claim.meta.deleted is None:
+        return None
+    return claim.meta.deleted + claim.termination_grace_period
+
+
+def _release(node: Node) -> PatchNode:
+    return PatchNode(
+        name=node.meta.name, resource_version=node.meta.resource_version, remove_finalizer=True
+    )
