@@ -20,6 +20,8 @@ def cluster_rules() -> list[Rule]:
     return [
         *_read_rules(),
         _rule("karpenter.sh", ["nodeclaims"], ["create", "delete", "patch", "update"]),
+        # The hash that drift is judged by is an annotation on the NodePool itself.
+        _rule("karpenter.sh", ["nodepools"], ["patch"]),
         _rule(
             "karpenter.sh",
             ["nodeclaims/status", "nodepools/status"],

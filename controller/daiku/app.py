@@ -55,7 +55,7 @@ def run(options: Options, environ: Mapping[str, str]) -> int:
     metrics.BUILD_INFO.labels(metadata.version("daiku"), "", os.uname().machine, "").set(1)
     supervisor = Supervisor(expected=(lease.ForeignHolderError, lease.LeaseLostError))
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: supervisor.stop.set())
+        signal.signal(number, lambda _number, _frame: supervisor.stop.set())
     try:
         parts = _build(options, environ, supervisor)
         executor, close = _start(options, parts)

@@ -66,7 +66,7 @@ def node_class_decoder(group: str, kind: str) -> Callable[[bytes], NodeClass]:
 
     def node_class(content: bytes) -> NodeClass:
         found = _NODE_CLASSES.decode(content)
-        status = found.status or {}
+        status: dict[str, Any] = found.status or {}
         known = decode.conditions(
             msgspec.convert(status.get("conditions") or [], list[wire.Condition])
         )

@@ -1,8 +1,8 @@
 """A second opinion on every plan: are the nodes it makes and the places it gives legal?
 
-Everything is worked out again from the model, pod by pod, without arrays and without the solver's code. It is slower and
-simpler on purpose, and stricter where that is simpler: a NodeClaim must suit its pods whichever of its instance types is
-launched.
+Everything is worked out again from the model, pod by pod, without arrays and without the solver's code. It is slower
+and simpler on purpose, and stricter where that is simpler: a NodeClaim must suit its pods whichever of its instance
+types is launched.
 
 Source: kube-scheduler's filters; karpenter.sh/v1.
 """

@@ -1,6 +1,7 @@
 """Run the stand-in AWS of a laptop world until it is told to stop (SIGTERM or Ctrl-C)."""
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -37,4 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    # Taking moto's models apart object by object takes half a second and saves nothing.
+    os._exit(status)

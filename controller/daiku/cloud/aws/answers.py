@@ -11,6 +11,11 @@ def part(whole: Mapping[str, Any], name: str) -> Json:
     return cast("Json", whole.get(name) or {})
 
 
+def words(whole: Mapping[str, Any], name: str) -> list[str]:
+    """The list of texts `name` of `whole`; empty when there is none."""
+    return cast("list[str]", whole.get(name) or [])
+
+
 def parts(whole: Mapping[str, Any], name: str) -> list[Json]:
     """The list of objects `name` of `whole`; empty when there is none."""
     return cast("list[Json]", whole.get(name) or [])

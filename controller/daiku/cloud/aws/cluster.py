@@ -4,6 +4,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import Final
 
+from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.session import Session
 
 DNS_OFFSET: Final = 10
@@ -42,7 +43,7 @@ def describe(session: Session, name: str, *, endpoint: str = "", ca_bundle: str 
         CloudError: EKS does not know it, or does not answer.
     """
     found = session.call("eks", "describe_cluster", name=name)["cluster"]
-    network = found.get("kubernetesNetworkConfig") or {}
+    network = part(found, "kubernetesNetworkConfig")
     return Cluster(
         name=name,
         endpoint=endpoint or found["endpoint"],

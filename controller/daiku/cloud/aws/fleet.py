@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import errors
+from daiku.cloud.aws.answers import part, parts, words
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
@@ -65,10 +66,10 @@ def create(
     if context:
         request["Context"] = context
     answer = session.call("ec2", "create_fleet", **request)
-    problems: list[Json] = answer.get("Errors") or []
+    problems: list[Json] = parts(answer, "Errors")
     sold_out = _sold_out(problems, chosen)
-    for instances in answer.get("Instances") or ():
-        for instance_id in instances.get("InstanceIds") or ():
+    for instances in parts(answer, "Instances"):
+        for instance_id in words(instances, "InstanceIds"):
             return Made(
                 instance_id=instance_id,
                 override=_chosen(instances, chosen),
@@ -116,7 +117,7 @@ def _override(override: Override) -> Json:
 
 
 def _chosen(instances: Json, overrides: Sequence[Override]) -> Override:
-    told: Json = (instances.get("LaunchTemplateAndOverrides") or {}).get("Overrides") or {}
+    told: Json = part(instances, "LaunchTemplateAndOverrides").get("Overrides") or {}
     kind = instances.get("InstanceType") or told.get("InstanceType")
     for override in overrides:
         zone_agrees = told.get("AvailabilityZone") in {None, override.option.zone}
@@ -137,7 +138,7 @@ def _sold_out(problems: Sequence[Json], overrides: Sequence[Override]) -> tuple[
         if code == errors.SPOT_FORBIDDEN:
             found.extend(pool for pool in pools if pool[2] == labels.SPOT)
         elif code in errors.SOLD_OUT:
-            told: Json = (problem.get("LaunchTemplateAndOverrides") or {}).get("Overrides") or {}
+            told: Json = part(problem, "LaunchTemplateAndOverrides").get("Overrides") or {}
             found.extend(
                 _pool(o.option)
                 for o in overrides

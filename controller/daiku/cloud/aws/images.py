@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from daiku.cloud.aws import errors, selectors
+from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import ARCHITECTURES, PREFIX
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
@@ -113,7 +114,7 @@ def _by_terms(session: Session, terms: Sequence[Mapping[str, Any]]) -> Iterator[
     if known := sorted(ids - {""}):
         yield _by_ids(known)
     for term in terms:
-        filters = selectors.tag_filters(term.get("tags") or {})
+        filters = selectors.tag_filters(part(term, "tags"))
         if term.get("name"):
             filters.append({"Name": "name", "Values": [term["name"]]})
         if not filters:

@@ -8,6 +8,7 @@ import hashlib
 from typing import Any, Final
 
 from daiku.cloud.aws import errors
+from daiku.cloud.aws.answers import part, parts
 from daiku.cloud.aws.session import Session
 from daiku.model.nodeclass import NodeClass
 
@@ -38,7 +39,7 @@ def resolve(session: Session, cluster: str, found: NodeClass) -> str:
             Path=_path(session, cluster, found),
             Tags=_tags(session, cluster, found),
         )["InstanceProfile"]
-    if role not in {r["RoleName"] for r in profile.get("Roles") or ()}:
+    if role not in {r["RoleName"] for r in parts(profile, "Roles")}:
         session.call("iam", "add_role_to_instance_profile", InstanceProfileName=name, RoleName=role)
     return name
 
@@ -59,7 +60,7 @@ def remove(session: Session, cluster: str, found: NodeClass) -> None:
 def _remove(session: Session, profile: dict[str, Any]) -> None:
     name = profile["InstanceProfileName"]
     try:
-        for role in profile.get("Roles") or ():
+        for role in parts(profile, "Roles"):
             session.call(
                 "iam",
                 "remove_role_from_instance_profile",
@@ -82,7 +83,7 @@ def _path(session: Session, cluster: str, found: NodeClass) -> str:
 
 def _tags(session: Session, cluster: str, found: NodeClass) -> list[dict[str, str]]:
     known = {
-        **(found.spec.get("tags") or {}),
+        **part(found.spec, "tags"),
         f"kubernetes.io/cluster/{cluster}": "owned",
         "eks:eks-cluster-name": cluster,
         "karpenter.k8s.aws/ec2nodeclass": found.meta.name,

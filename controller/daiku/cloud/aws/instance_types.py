@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daiku.cloud import errors
+from daiku.cloud.aws.answers import Json, part, parts, words
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 
@@ -79,10 +80,10 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
         for a in info["ProcessorInfo"]["SupportedArchitectures"]
         if a in ARCHITECTURES
     ]
-    network = info.get("NetworkInfo") or {}
-    cards = network.get("NetworkCards") or []
+    network = part(info, "NetworkInfo")
+    cards = parts(network, "NetworkCards")
     default_card = network.get("DefaultNetworkCardIndex", 0)
-    card = next((c for c in cards if c.get("NetworkCardIndex") == default_card), {})
+    card: Json = next((c for c in cards if c.get("NetworkCardIndex") == default_card), {})
     if not known:
         return None
     return Facts(
@@ -94,8 +95,8 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
             "MaximumNetworkInterfaces", network.get("MaximumNetworkInterfaces", 0)
         ),
         addresses_per_interface=network.get("Ipv4AddressesPerInterface", 0),
-        local_disk_gb=(info.get("InstanceStorageInfo") or {}).get("TotalSizeInGB", 0),
-        usage_classes=tuple(info.get("SupportedUsageClasses") or ()),
+        local_disk_gb=part(info, "InstanceStorageInfo").get("TotalSizeInGB", 0),
+        usage_classes=tuple(words(info, "SupportedUsageClasses")),
         zones=zones,
         extended={r: n for r, n in _extended(info).items() if n},
         labels=_labels(info, known[0]),
@@ -103,10 +104,10 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
 
 
 def _extended(info: Mapping[str, Any]) -> dict[str, int]:
-    gpus = (info.get("GpuInfo") or {}).get("Gpus") or []
-    neurons = (info.get("NeuronInfo") or {}).get("NeuronDevices") or []
+    gpus = parts(part(info, "GpuInfo"), "Gpus")
+    neurons = parts(part(info, "NeuronInfo"), "NeuronDevices")
     first = neurons[0] if neurons else {}
-    cores = (first.get("CoreInfo") or {}).get("Count", 0) * first.get("Count", 0)
+    cores = part(first, "CoreInfo").get("Count", 0) * first.get("Count", 0)
 
     def count(maker: str) -> int:
         return sum(g.get("Count", 0) for g in gpus if g.get("Manufacturer") == maker)
@@ -124,7 +125,7 @@ def _labels(info: Mapping[str, Any], architecture: str) -> dict[str, str]:
     name: str = info["InstanceType"]
     family, _, size = name.partition(".")
     processor = info["ProcessorInfo"]
-    network = info.get("NetworkInfo") or {}
+    network = part(info, "NetworkInfo")
     clock = processor.get("SustainedClockSpeedInGhz")
     known: dict[str, Any] = {
         "instance-family": family,
@@ -145,7 +146,7 @@ def _labels(info: Mapping[str, Any], architecture: str) -> dict[str, str]:
     }
     if found := _NAME.match(name):
         known |= {"instance-category": found[1], "instance-generation": found[3]}
-    disk = info.get("InstanceStorageInfo") or {}
+    disk = part(info, "InstanceStorageInfo")
     if disk.get("NvmeSupport", "unsupported") != "unsupported":
         known["instance-local-nvme"] = disk.get("TotalSizeInGB")
     return {
@@ -156,26 +157,26 @@ def _labels(info: Mapping[str, Any], architecture: str) -> dict[str, str]:
 
 
 def _ebs(info: Mapping[str, Any]) -> dict[str, Any]:
-    ebs = info.get("EbsInfo") or {}
+    ebs = part(info, "EbsInfo")
     if ebs.get("EbsOptimizedSupport") != "default":
         return {}
-    optimized = ebs.get("EbsOptimizedInfo") or {}
+    optimized = part(ebs, "EbsOptimizedInfo")
     return {"instance-ebs-bandwidth": optimized.get("MaximumBandwidthInMbps")}
 
 
 def _devices(info: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    gpus = (info.get("GpuInfo") or {}).get("Gpus") or []
+    gpus = parts(part(info, "GpuInfo"), "Gpus")
     if len(gpus) == 1:
         gpu = gpus[0]
         found |= {
             "instance-gpu-name": _kebab(gpu.get("Name")),
             "instance-gpu-manufacturer": _kebab(gpu.get("Manufacturer")),
             "instance-gpu-count": gpu.get("Count"),
-            "instance-gpu-memory": (gpu.get("MemoryInfo") or {}).get("SizeInMiB"),
+            "instance-gpu-memory": part(gpu, "MemoryInfo").get("SizeInMiB"),
         }
-    neurons = (info.get("NeuronInfo") or {}).get("NeuronDevices") or []
-    inference = (info.get("InferenceAcceleratorInfo") or {}).get("Accelerators") or []
+    neurons = parts(part(info, "NeuronInfo"), "NeuronDevices")
+    inference = parts(part(info, "InferenceAcceleratorInfo"), "Accelerators")
     device = (
         neurons if len(neurons) == 1 else inference if len(inference) == 1 and not neurons else []
     )
@@ -191,7 +192,7 @@ def _devices(info: Mapping[str, Any]) -> dict[str, Any]:
 
 def _bandwidth(network: Mapping[str, Any]) -> int | None:
     """Baseline of all cards together, in Mbit/s."""
-    each = [card.get("BaselineBandwidthInGbps") for card in network.get("NetworkCards") or ()]
+    each = [card.get("BaselineBandwidthInGbps") for card in parts(network, "NetworkCards")]
     known = [gbps for gbps in each if gbps is not None]
     return round(sum(known) * 1000) if known else None
 

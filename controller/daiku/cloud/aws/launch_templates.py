@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import errors, node_class
+from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.capacity import GIB, ROOT_BYTES, ROOT_DEVICE
 from daiku.cloud.aws.session import Session
 from daiku.model import labels, units
@@ -118,11 +119,11 @@ def content(
         "IamInstanceProfile": {"Name": found.status["instanceProfile"]},
         "Monitoring": {"Enabled": bool(spec.get("detailedMonitoring"))},
         "BlockDeviceMappings": _block_devices(found),
-        "MetadataOptions": _metadata_options(spec.get("metadataOptions") or {}),
+        "MetadataOptions": _metadata_options(part(spec, "metadataOptions")),
         "NetworkInterfaces": [_network_interface(found)],
         "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
     }
-    if virtualization := (spec.get("cpuOptions") or {}).get("nestedVirtualization"):
+    if virtualization := part(spec, "cpuOptions").get("nestedVirtualization"):
         made["CpuOptions"] = {"NestedVirtualization": virtualization}
     return made
 
@@ -130,7 +131,7 @@ def content(
 def tags(cluster: str, found: NodeClass, more: Mapping[str, str]) -> list[dict[str, str]]:
     """The user's tags, with those that say whose it is on top."""
     known = {
-        **(found.spec.get("tags") or {}),
+        **part(found.spec, "tags"),
         f"kubernetes.io/cluster/{cluster}": "owned",
         "eks:eks-cluster-name": cluster,
         f"{PREFIX}ec2nodeclass": found.meta.name,
@@ -170,7 +171,7 @@ def _block_devices(found: NodeClass) -> list[Json]:
                 },
             }
         ]
-    return [{"DeviceName": m.get("deviceName", ""), "Ebs": _ebs(m.get("ebs") or {})} for m in given]
+    return [{"DeviceName": m.get("deviceName", ""), "Ebs": _ebs(part(m, "ebs"))} for m in given]
 
 
 def _ebs(given: Mapping[str, Any]) -> Json:

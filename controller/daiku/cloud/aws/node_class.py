@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from daiku.cloud.aws.answers import part, parts, words
 from daiku.model import resources
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
@@ -74,14 +75,14 @@ def terms(node_class: NodeClass, kind: str) -> Sequence[Json]:
 
 def kubelet(node_class: NodeClass) -> Json:
     """spec.kubelet as it stands."""
-    return node_class.spec.get("kubelet") or {}
+    return part(node_class.spec, "kubelet")
 
 
 def subnets(node_class: NodeClass) -> tuple[Subnet, ...]:
     """The subnets of its status, most free addresses first."""
     return tuple(
         Subnet(id=s["id"], zone=s["zone"], zone_id=s.get("zoneID") or "")
-        for s in node_class.status.get("subnets") or ()
+        for s in parts(node_class.status, "subnets")
     )
 
 
@@ -92,18 +93,18 @@ def images(node_class: NodeClass) -> tuple[Image, ...]:
             id=a["id"],
             requirements=Requirements.of(
                 *(
-                    Requirement.parse(r["key"], r["operator"], r.get("values") or ())
-                    for r in a.get("requirements") or ()
+                    Requirement.parse(r["key"], r["operator"], words(r, "values"))
+                    for r in parts(a, "requirements")
                 )
             ),
         )
-        for a in node_class.status.get("amis") or ()
+        for a in parts(node_class.status, "amis")
     )
 
 
 def security_groups(node_class: NodeClass) -> list[str]:
     """Ids of the security groups of its status."""
-    return [g["id"] for g in node_class.status.get("securityGroups") or ()]
+    return [g["id"] for g in parts(node_class.status, "securityGroups")]
 
 
 def static_hash(node_class: NodeClass) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from daiku.cloud import errors
+from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.session import Session
 from daiku.telemetry import log
@@ -112,7 +113,7 @@ def _products(session: Session, **chosen: str) -> dict[str, float]:
 
 
 def _price(product: Mapping[str, Any], currency: str) -> float:
-    for term in (product.get("terms") or {}).get("OnDemand", {}).values():
+    for term in part(product, "terms").get("OnDemand", {}).values():
         for dimension in term.get("priceDimensions", {}).values():
             if text := dimension.get("pricePerUnit", {}).get(currency):
                 return float(text)

@@ -12,6 +12,7 @@ from typing import Final
 
 from daiku.cloud import errors
 from daiku.cloud.aws import capacity, cluster, instance_types, launcher, node_class, pricing
+from daiku.cloud.aws.answers import parts
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.cluster import Cluster
 from daiku.cloud.aws.instance_types import PREFIX, Facts
@@ -138,7 +139,7 @@ class AwsProvider:
                 f"{provider_id!r} is no instance of EC2: expected aws:///<zone>/<instance id>"
             )
         answer = self.session.call("ec2", "terminate_instances", InstanceIds=[instance_id])
-        states = [i["CurrentState"]["Name"] for i in answer.get("TerminatingInstances") or ()]
+        states = [i["CurrentState"]["Name"] for i in parts(answer, "TerminatingInstances")]
         if states and all(state == "terminated" for state in states):
             raise errors.InstanceNotFound(f"instance {instance_id} is terminated")
 
@@ -154,7 +155,7 @@ class AwsProvider:
         for page in self.session.pages("ec2", "describe_instances", Filters=filters):
             for reservation in page["Reservations"]:
                 for each in reservation["Instances"]:
-                    tags = {t["Key"]: t["Value"] for t in each.get("Tags") or ()}
+                    tags = {t["Key"]: t["Value"] for t in parts(each, "Tags")}
                     found.append(
                         Instance(
                             provider_id=_provider_id(

@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import Any, Final
 
 import boto3
+import boto3.session
 from botocore import exceptions
 from botocore.config import Config
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import errors, images, instance_profiles, node_class, selectors
+from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import PREFIX
 from daiku.cloud.aws.provider import AwsProvider
 from daiku.model.condition import Condition, Status
@@ -36,7 +37,7 @@ class Resolved:
 
 def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
     """The status of `found` as AWS has it now. A part that AWS refuses to tell keeps what was known."""
-    parts = [
+    known_parts: list[Part] = [
         _tried("AMIsReady", found, ("amis",), lambda: _amis(provider, found, now)),
         _tried("SubnetsReady", found, ("subnets",), lambda: _subnets(provider, found)),
         _tried("SecurityGroupsReady", found, ("securityGroups",), lambda: _groups(provider, found)),
@@ -46,10 +47,10 @@ def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
         ({}, _yes("PlacementGroupReady")),
         ({}, _yes("CapacityReservationsReady")),
     ]
-    known = [condition for _, condition in parts]
+    known = [condition for _, condition in known_parts]
     known.append(_validation(found, known))
     known.append(_ready(known))
-    fields = {name: value for part, _ in parts for name, value in part.items()}
+    fields = {name: value for each, _ in known_parts for name, value in each.items()}
     generation = found.meta.generation
     return Resolved(
         fields,
@@ -200,7 +201,7 @@ def _terms(terms: Sequence[Mapping[str, Any]]) -> str:
         " and ".join(
             f"{k}={v}"
             for k, v in {
-                **(t.get("tags") or {}),
+                **part(t, "tags"),
                 **{k: v for k, v in t.items() if k != "tags"},
             }.items()
         )

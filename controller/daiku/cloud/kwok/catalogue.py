@@ -6,9 +6,9 @@ The file is a JSON list of {name, architecture, operatingSystems, resources, off
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from daiku.model import labels, resources
 from daiku.model.instance_type import InstanceType, Offering
@@ -58,14 +58,15 @@ def read(path: Path) -> tuple[InstanceType, ...]:
         ) from error
     except ValueError as error:
         raise CatalogueError(f"instance types {path} are no JSON: {error}") from error
-    if not isinstance(content, list) or not content:
+    entries = cast("list[Any]", content) if isinstance(content, list) else []
+    if not entries:
         raise CatalogueError(f"instance types {path}: expected a list with at least one entry")
     found: dict[str, InstanceType] = {}
-    for number, entry in enumerate(content):
+    for number, entry in enumerate(entries):
         try:
             made = _parse(_lowered(entry))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            name = entry.get("name", "?") if isinstance(entry, dict) else "?"
+            name = cast("Mapping[str, Any]", entry).get("name") if isinstance(entry, dict) else "?"
             problem = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise CatalogueError(
                 f"instance types {path}: entry {number} ({name}) {problem}. It needs name, architecture, "
@@ -168,10 +169,10 @@ def _names(value: str | Iterable[Any]) -> list[str]:
 def _lowered(value: Any) -> Any:
     """`value` with the field names of the format in lower case; resources and labels stay as they are."""
     if isinstance(value, dict):
+        fields = cast("Mapping[str, Any]", value)
         return {
-            str(k).lower(): v if str(k).lower() == "resources" else _lowered(v)
-            for k, v in value.items()
+            k.lower(): v if k.lower() == "resources" else _lowered(v) for k, v in fields.items()
         }
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_lowered(each) for each in value]
+    if isinstance(value, list):
+        return [_lowered(each) for each in cast("list[Any]", value)]
     return value

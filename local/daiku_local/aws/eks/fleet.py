@@ -10,6 +10,7 @@ from daiku_local.aws.ec2 import facts, images, instances, launch, lifecycle, tem
 from daiku_local.aws.eks import errors, node_config
 from daiku_local.aws.eks.records import Cluster, NodeGroup
 from daiku_local.aws.errors import AwsError
+from daiku_local.aws.moto_door import ServiceException
 
 FORBIDDEN = ("IamInstanceProfile", "InstanceMarketOptions", "HibernationOptions")
 """What a launch template of a node group may not hold, since EKS sets it."""
@@ -63,12 +64,18 @@ def check(cloud: Cloud, found: Cluster, group: NodeGroup) -> None:
     """Refuse a group whose instances could never be launched.
 
     Raises:
-        AwsError: The AMI type is not played, or an instance type does not exist.
+        AwsError: The AMI type is not played, or an instance type does not exist or does not suit it.
     """
     merged = _merged(cloud, found, group, "t3.medium")
+    image = cloud.ec2.amis.get(merged["ImageId"])
     for name in _types(group, merged):
         if facts.description(name) is None:
             raise errors.bad_request(f"[{name}] is not a valid instance type")
+        if image is not None and image.architecture not in facts.architectures(name):
+            raise errors.bad_parameter(
+                f"[{name}] is not a valid instance type for requested amiType "
+                f"{group.description['amiType']}"
+            )
 
 
 def _types(group: NodeGroup, merged: dict[str, Any]) -> list[str]:
@@ -134,11 +141,11 @@ def launch_more(cloud: Cloud, found: Cluster, group: NodeGroup, count: int) -> N
 
 def _launch_one(
     cloud: Cloud, found: Cluster, group: NodeGroup, subnets: list[str]
-) -> AwsError | None:
+) -> str | None:
     """Launch one instance in the first subnet and type that allow it; gives the last refusal, or None."""
     spot = group.description["capacityType"] == "SPOT"
     capacity_type = facts.SPOT if spot else facts.ON_DEMAND
-    refusal: AwsError | None = None
+    refusal: str | None = None
     for name in _types(group, _merged(cloud, found, group, "t3.medium")):
         merged = _merged(cloud, found, group, name)
         for subnet_id in subnets:
@@ -152,8 +159,8 @@ def _launch_one(
                 if cloud.weather.is_sold_out(name, order.place.zone, capacity_type):
                     raise instances.sold_out(name, order.place.zone)
                 launched = launch.perform(cloud, order, 1)
-            except AwsError as error:
-                refusal = error
+            except (AwsError, ServiceException) as error:
+                refusal = error.message
                 continue
             group.instance_ids.extend(str(one.id) for one in launched)
             return None

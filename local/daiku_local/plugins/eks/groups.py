@@ -53,7 +53,7 @@ class SecurityGroups:
             opts=self._own,
         )
 
-    def _rule(self, suffix: str, group: Any, **rule: Any) -> aws.ec2.SecurityGroupRule:
+    def _rule(self, suffix: str, group: Any, /, **rule: Any) -> aws.ec2.SecurityGroupRule:
         return aws.ec2.SecurityGroupRule(
             f"{self._name}-{suffix}", security_group_id=group.id, opts=self._own, **rule
         )

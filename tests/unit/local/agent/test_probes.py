@@ -25,7 +25,7 @@ class _Answers(BaseHTTPRequestHandler):
 @pytest.fixture
 def port() -> Generator[int]:
     with HTTPServer(("127.0.0.1", 0), _Answers) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
         yield server.server_port
         server.shutdown()
 
