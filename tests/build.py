@@ -42,7 +42,12 @@ def needs(*requirements: Requirement) -> Requirements:
 
 def meta(name: str, **fields: Any) -> Meta:
     version = str(next(_versions))
-    defaults: dict[str, Any] = {"uid": f"uid-{name}", "resource_version": version, "created": NOW, "generation": 1}
+    defaults: dict[str, Any] = {
+        "uid": f"uid-{name}",
+        "resource_version": version,
+        "created": NOW,
+        "generation": 1,
+    }
     return Meta(name=name, **{**defaults, **fields})
 
 
@@ -63,8 +68,14 @@ def pod(
     """A pending, unschedulable pod; with `node`, one that runs there."""
     requests = resources.parse({"cpu": cpu, "memory": memory, **(extra or {})})
     asked = {r: amount for r, amount in requests.items() if amount}
-    bound = {"phase": "Running", "ready": True, "scheduled": NOW} if node else {"unschedulable": True}
-    owners = (Owner(api_version="v1", kind=owner, name="owner", uid="uid-owner", controller=True),) if owner else ()
+    bound = (
+        {"phase": "Running", "ready": True, "scheduled": NOW} if node else {"unschedulable": True}
+    )
+    owners = (
+        (Owner(api_version="v1", kind=owner, name="owner", uid="uid-owner", controller=True),)
+        if owner
+        else ()
+    )
     return Pod(
         meta=meta(
             name,
@@ -85,9 +96,13 @@ def pods(count: int, prefix: str = "web", **fields: Any) -> list[Pod]:
     return [pod(f"{prefix}-{i:05d}", **fields) for i in range(count)]
 
 
-def offering(price: float, zone: str = "zone-a", capacity_type: str = "on-demand", *, available: bool = True) -> Offering:
+def offering(
+    price: float, zone: str = "zone-a", capacity_type: str = "on-demand", *, available: bool = True
+) -> Offering:
     return Offering(
-        requirements=needs(require(labels.ZONE, "In", zone), require(labels.CAPACITY_TYPE, "In", capacity_type)),
+        requirements=needs(
+            require(labels.ZONE, "In", zone), require(labels.CAPACITY_TYPE, "In", capacity_type)
+        ),
         zone=zone,
         capacity_type=capacity_type,
         price_usd_per_hour=price,
@@ -113,9 +128,19 @@ def instance_type(
     """A type whose price is by default what its cpu and memory are worth; spot costs 40 % of on-demand."""
     capacity = resources.parse({"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})})
     kept = resources.parse(overhead or {})
-    full = price if price is not None else capacity["cpu"] * 0.00004 + capacity["memory"] / 2**30 * 0.004
-    sold = tuple(offerings) if offerings is not None else tuple(
-        offering(full * (0.4 if kind == "spot" else 1.0), zone, kind) for zone in zones for kind in capacity_types
+    full = (
+        price
+        if price is not None
+        else capacity["cpu"] * 0.00004 + capacity["memory"] / 2**30 * 0.004
+    )
+    sold = (
+        tuple(offerings)
+        if offerings is not None
+        else tuple(
+            offering(full * (0.4 if kind == "spot" else 1.0), zone, kind)
+            for zone in zones
+            for kind in capacity_types
+        )
     )
     return InstanceType(
         name=name,
@@ -123,7 +148,9 @@ def instance_type(
             require(labels.INSTANCE_TYPE, "In", name),
             require(labels.ARCH, "In", arch),
             require(labels.OS, "In", "linux"),
-            require(labels.ZONE, "In", *dict.fromkeys(o.zone for o in sold)) if sold else require(labels.ZONE, "DoesNotExist"),
+            require(labels.ZONE, "In", *dict.fromkeys(o.zone for o in sold))
+            if sold
+            else require(labels.ZONE, "DoesNotExist"),
             require(labels.CAPACITY_TYPE, "In", *dict.fromkeys(o.capacity_type for o in sold))
             if sold
             else require(labels.CAPACITY_TYPE, "DoesNotExist"),
@@ -136,16 +163,26 @@ def instance_type(
     )
 
 
-def family(prefix: str = "c", gib_per_cpu: int = 2, sizes: Sequence[int] = (1, 2, 4, 8, 16, 32), **fields: Any) -> list[InstanceType]:
+def family(
+    prefix: str = "c",
+    gib_per_cpu: int = 2,
+    sizes: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    **fields: Any,
+) -> list[InstanceType]:
     """Types of one memory ratio in several sizes, priced in proportion."""
     return [
-        instance_type(f"{prefix}-{size}x", cpu=str(size), memory=f"{size * gib_per_cpu}Gi", **fields) for size in sizes
+        instance_type(
+            f"{prefix}-{size}x", cpu=str(size), memory=f"{size * gib_per_cpu}Gi", **fields
+        )
+        for size in sizes
     ]
 
 
 def catalogue(*types: InstanceType, ref: NodeClassRef = REF, version: int = 1) -> Catalogue:
     chosen = types or tuple(family())
-    return Catalogue(version=version, instance_types={ref: tuple(sorted(chosen, key=lambda t: t.name))})
+    return Catalogue(
+        version=version, instance_types={ref: tuple(sorted(chosen, key=lambda t: t.name))}
+    )
 
 
 def node_class(ref: NodeClassRef = REF, *, ready: bool = True, **fields: Any) -> NodeClass:
@@ -205,7 +242,11 @@ def node_claim(
     """A NodeClaim whose node is up and running; the flags turn the clock back."""
     room = resources.parse({"cpu": cpu, "memory": memory, "pods": "110"})
     identity = {labels.NODEPOOL: pool, f"{REF.group}/{REF.kind.lower()}": REF.name}
-    known = {labels.INSTANCE_TYPE: instance_type, labels.ZONE: zone, labels.CAPACITY_TYPE: capacity_type}
+    known = {
+        labels.INSTANCE_TYPE: instance_type,
+        labels.ZONE: zone,
+        labels.CAPACITY_TYPE: capacity_type,
+    }
     stages = {"Launched": launched, "Registered": registered, "Initialized": initialized}
     status: dict[str, Any] = {}
     if launched:
@@ -261,14 +302,27 @@ def node(
     **fields: Any,
 ) -> Node:
     """A node that is ready; with `claim`, the one that came of it."""
-    room = claim.capacity if claim is not None else resources.parse({"cpu": cpu, "memory": memory, "pods": "110"})
-    stages = {labels.REGISTERED: registered, labels.INITIALIZED: initialized} if claim is not None else {}
+    room = (
+        claim.capacity
+        if claim is not None
+        else resources.parse({"cpu": cpu, "memory": memory, "pods": "110"})
+    )
+    stages = (
+        {labels.REGISTERED: registered, labels.INITIALIZED: initialized}
+        if claim is not None
+        else {}
+    )
     known = dict(claim.meta.labels) if claim is not None else {}
     name = name or (f"node-{claim.meta.name}" if claim is not None else "other")
     return Node(
         meta=meta(
             name,
-            labels={labels.HOSTNAME: name, **known, **{k: "true" for k, on in stages.items() if on}, **(labels_of or {})},
+            labels={
+                labels.HOSTNAME: name,
+                **known,
+                **{k: "true" for k, on in stages.items() if on},
+                **(labels_of or {}),
+            },
             finalizers=(labels.TERMINATION_FINALIZER,) if claim is not None and registered else (),
             annotations=annotations or {},
             deleted=deleted,
@@ -277,16 +331,22 @@ def node(
         taints=tuple(taints),
         capacity=fields.pop("capacity", room),
         allocatable=fields.pop("allocatable", room),
-        conditions=(Condition(type="Ready", status="True" if ready else "False", last_transition=NOW),),
+        conditions=(
+            Condition(type="Ready", status="True" if ready else "False", last_transition=NOW),
+        ),
         **fields,
     )
 
 
 def daemon_set(name: str = "agent", **fields: Any) -> DaemonSet:
-    return DaemonSet(meta=meta(name, namespace="kube-system"), template=pod(name, owner="DaemonSet", **fields))
+    return DaemonSet(
+        meta=meta(name, namespace="kube-system"), template=pod(name, owner="DaemonSet", **fields)
+    )
 
 
-def pdb(name: str = "web", *, allowed: int = 0, match: Mapping[str, str] | None = None) -> PodDisruptionBudget:
+def pdb(
+    name: str = "web", *, allowed: int = 0, match: Mapping[str, str] | None = None
+) -> PodDisruptionBudget:
     return PodDisruptionBudget(
         meta=meta(name, namespace="default"),
         selector={"matchLabels": dict(match)} if match is not None else None,
@@ -294,13 +354,17 @@ def pdb(name: str = "web", *, allowed: int = 0, match: Mapping[str, str] | None 
     )
 
 
-def cluster(*objects: Object, settings: Settings | None = None, catalogue_of: Catalogue | None = None) -> Cluster:
+def cluster(
+    *objects: Object, settings: Settings | None = None, catalogue_of: Catalogue | None = None
+) -> Cluster:
     """A cluster that has just listed `objects`."""
     made = Cluster(settings or Settings())
     for each in objects:
         made.apply(events.Seen(each))
     for kind in KINDS:
-        made.apply(events.Listed(kind, frozenset(o.meta.key for o in objects if isinstance(o, kind))))
+        made.apply(
+            events.Listed(kind, frozenset(o.meta.key for o in objects if isinstance(o, kind)))
+        )
     made.apply(events.CatalogueRefreshed(catalogue_of or catalogue()))
     return made
 

@@ -64,10 +64,10 @@ class Autoscaler(pulumi.ComponentResource):
             "disruption-budget": manifests.disruption_budget(controller),
         }
         needed = [
-            objects.create(f"{name}-{label}", manifest, own)
+            objects.KubernetesObject(f"{name}-{label}", manifest, own)
             for label, manifest in {**definitions, **rights}.items()
         ]
-        deployment = objects.create(
+        deployment = objects.KubernetesObject(
             name,
             manifests.deployment(controller),
             pulumi.ResourceOptions(

@@ -66,7 +66,7 @@ class NodePools(pulumi.ComponentResource):
         after_controller = outputs.before(args.controller, args.cluster.security_group_id)
         timeouts = pulumi.CustomTimeouts(delete=DRAIN_TIMEOUT)
         classes = [
-            objects.CustomObject(
+            objects.KubernetesObject(
                 f"{name}-class-{node_class.name}",
                 manifests.node_class(
                     node_class.name,
@@ -82,7 +82,7 @@ class NodePools(pulumi.ComponentResource):
             for node_class in args.node_classes
         ]
         pools = [
-            objects.CustomObject(
+            objects.KubernetesObject(
                 f"{name}-pool-{pool.name}",
                 manifests.node_pool(pool.name, pool.spec),
                 pulumi.ResourceOptions(

@@ -99,7 +99,14 @@ def _pages(client: Any, operation: str, field: str, key: str, **arguments: Any) 
 
 
 def _live_keys(kms: Any) -> list[str]:
-    """KMS keys that are not waiting for their deletion, which takes at least seven days."""
+    """Customer keys that are not waiting for their deletion, which takes at least seven days.
+
+    AWS makes its own keys, such as aws/ebs, when a service first needs one, and keeps them.
+    """
     names = _pages(kms, "list_keys", "Keys", "KeyId")
-    states = {name: kms.describe_key(KeyId=name)["KeyMetadata"]["KeyState"] for name in names}
-    return [name for name, state in states.items() if state != "PendingDeletion"]
+    keys = [kms.describe_key(KeyId=name)["KeyMetadata"] for name in names]
+    return [
+        key["KeyId"]
+        for key in keys
+        if key["KeyManager"] == "CUSTOMER" and key["KeyState"] != "PendingDeletion"
+    ]

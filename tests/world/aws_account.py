@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import boto3
 import botocore.config
+import botocore.exceptions
+import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -106,6 +108,14 @@ def start_and_wait(folder: Path, *, port: int) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [*command, "--port", str(port)], capture_output=True, text=True, timeout=30, check=False
     )
+
+
+def refused(call: Any, *arguments: Any, **parameters: Any) -> tuple[str, str]:
+    """Code and message of the error that a call ends with."""
+    with pytest.raises(botocore.exceptions.ClientError) as caught:
+        call(*arguments, **parameters)
+    error = caught.value.response["Error"]
+    return error["Code"], error["Message"]
 
 
 def eventually(ask: Callable[[], T], what: str, seconds: float = 10) -> T:

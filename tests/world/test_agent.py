@@ -1,14 +1,17 @@
-"""The agent on a real control plane: pods of local images are processes, instances are nodes."""
+"""The agent on a real control plane: pods of local images are processes, with all that pods have."""
 
 import datetime as dt
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import boto3
+import botocore.exceptions
 import pytest
 from tests.world import local_pods
 
@@ -122,6 +125,35 @@ def test_a_pods_token_is_its_service_accounts_and_is_bound_to_it(
     assert claims["sub"] == "system:serviceaccount:default:worker"
     folder = Path(env["HOME"])
     assert {stat.st_mode & 0o777 for each in folder.iterdir() if (stat := each.stat())} == {0o600}
+
+
+def test_a_pods_token_opens_the_cloud_to_its_role_and_to_no_other(
+    world: World, api: KubernetesApi
+) -> None:
+    _make_role(world, "worker", "system:serviceaccount:default:worker")
+    _make_role(world, "other", "system:serviceaccount:default:other")
+    api.create(local_pods.PODS, local_pods.pod("cloud", service_account="worker"))
+    pod = local_pods.ready(api, "cloud")
+    env = local_pods.ask(dig(pod, "status", "podIP"), "/")["env"]
+    token = Path(env["AWS_WEB_IDENTITY_TOKEN_FILE"]).read_text()
+
+    def assume(role: str) -> Any:
+        return _client(world, "sts").assume_role_with_web_identity(
+            RoleArn=role, RoleSessionName="test", WebIdentityToken=token
+        )
+
+    assert dig(assume(ROLE), "AssumedRoleUser", "Arn").endswith(":assumed-role/worker/test")
+    with pytest.raises(botocore.exceptions.ClientError, match="AccessDenied"):
+        assume(ROLE.replace("worker", "other"))
+
+
+def test_a_second_agent_is_refused(world: World) -> None:
+    command = [sys.executable, "-m", "daiku_local.agent", "--world", world.folder]
+
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert answer.returncode == 1
+    assert "another agent runs the world" in answer.stderr
 
 
 def test_a_token_is_renewed_in_its_file(world: World, api: KubernetesApi) -> None:
@@ -329,3 +361,25 @@ def test_a_new_agent_takes_up_the_processes_of_one_that_was_killed(
     assert not processes.is_alive(last)
     assert list((Path(world.folder) / "workloads").iterdir()) == []
     assert not (Path(world.folder) / "agent.ready").exists()
+
+
+def _client(world: World, service: str) -> Any:
+    keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "local")
+    session: Any = boto3.Session(region_name=world.region, **keys)
+    return session.client(service, endpoint_url=world.aws_endpoint)
+
+
+def _make_role(world: World, name: str, subject: str) -> None:
+    """A role that one ServiceAccount may assume, as the stack makes it."""
+    iam, issuer = _client(world, "iam"), world.service_account_issuer
+    if not iam.list_open_id_connect_providers()["OpenIDConnectProviderList"]:
+        iam.create_open_id_connect_provider(Url=issuer, ClientIDList=["sts.amazonaws.com"])
+    host = issuer.removeprefix("https://")
+    statement = {
+        "Effect": "Allow",
+        "Action": "sts:AssumeRoleWithWebIdentity",
+        "Principal": {"Federated": f"arn:aws:iam::{world.account}:oidc-provider/{host}"},
+        "Condition": {"StringEquals": {f"{host}:sub": subject, f"{host}:aud": "sts.amazonaws.com"}},
+    }
+    trust = {"Version": "2012-10-17", "Statement": [statement]}
+    iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))

@@ -77,6 +77,8 @@ def of_class(
     taint = taints.untolerated(template_taints, pod_class.tolerations)
     if taint is not None:
         return refuse(f"taint {taint.key}={taint.value}:{taint.effect}")
+    if template.is_empty:
+        return refuse("the NodePool's own requirements and labels contradict each other")
     found = refuse("node selector and affinity contradict each other")
     for alternative in pod_class.alternatives:
         problems = template.compatible(alternative, types.known)

@@ -105,7 +105,6 @@ class Cluster:
                 self._launch_failures.pop(event.node_claim, None)
                 self._sell_out(event.instance.sold_out)
             case events.LaunchFailed():
-                self._inflight.running.pop(f"Launch/{event.node_claim}", None)
                 self._fail_launch(event.node_claim, event.error)
             case events.Done():
                 self._inflight.done(event.command, event.finished)

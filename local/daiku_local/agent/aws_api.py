@@ -30,10 +30,12 @@ _Answer = TypeVar("_Answer")
 class AwsError(Exception):
     """AWS did not answer, or refused."""
 
+    code: str
+    """AWS' error code, such as ResourceNotFoundException; Unreachable when there was no answer."""
+
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-        """AWS' error code, such as ResourceNotFoundException; Unreachable when there was no answer."""
 
 
 class AwsApi:

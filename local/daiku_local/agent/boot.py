@@ -133,17 +133,18 @@ class Boot:
             KubernetesError: The same of the API server.
         """
         instances = self.aws.list_instances()
+        delay_seconds = self.boot_delay_seconds()
         self.verdicts.clear()
         try:
             self._forget_gone(instances)
             self._size_volumes(instances)
             for instance in instances:
-                self._advance(instance, now)
+                self._advance(instance, now, delay_seconds)
         finally:
             self._write_status()
         self._collect(instances)
 
-    def _advance(self, instance: Instance, now: float) -> None:
+    def _advance(self, instance: Instance, now: float, delay_seconds: float) -> None:
         machine = self.machines.setdefault(instance.instance_id, Machine())
         if instance.state != "running" or machine.state in {"joined", "refused"}:
             return
@@ -154,7 +155,7 @@ class Boot:
             if machine.config is None:
                 machine.config = self._read_user_data(instance)
                 machine.state = "booting"
-            if now - machine.running_since >= self.boot_delay_seconds():
+            if now - machine.running_since >= delay_seconds:
                 self._join(instance, machine, machine.config)
         except WillNotJoinError as error:
             self._note(instance, machine, "refused", str(error))

@@ -23,10 +23,12 @@ _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 class PodConfigError(Exception):
     """The pod cannot be started as it is written; a kubelet would report it in the pod's status."""
 
+    reason: str
+    """What the container's waiting state says."""
+
     def __init__(self, message: str, reason: str = "CreateContainerConfigError") -> None:
         super().__init__(message)
         self.reason = reason
-        """What the container's waiting state says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

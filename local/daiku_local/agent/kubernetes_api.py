@@ -26,12 +26,15 @@ WATCH_SECONDS = 240
 class KubernetesError(Exception):
     """The API server did not do what was asked, or was not reached (status 0)."""
 
+    status: int
+    """HTTP status, 0 when there was no answer."""
+    reason: str
+    """Kubernetes' reason, such as NotFound, AlreadyExists, Conflict, Expired."""
+
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status, 0 when there was no answer."""
         self.reason = reason
-        """Kubernetes' reason, such as NotFound, AlreadyExists, Conflict, Expired."""
 
 
 class KubernetesApi:

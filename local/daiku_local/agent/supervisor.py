@@ -29,6 +29,8 @@ READY_FILE = "agent.ready"
 LOCK_FILE = "agent.lock"
 PASS_SECONDS = 1.0
 """Between two looks at EC2."""
+PAUSE_SECONDS_MAX = 2.0
+"""The same, when a look takes long."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,11 +42,14 @@ class AgentError(Exception):
 class Supervisor:
     """Starts threads, and notices when one dies."""
 
+    stop: threading.Event
+    """Set when the agent is to end."""
+    failed: bool
+    """Whether a thread died."""
+
     def __init__(self) -> None:
         self.stop = threading.Event()
-        """Set when the agent is to end."""
         self.failed = False
-        """Whether a thread died."""
 
     def start(self, name: str, target: Callable[[], None]) -> threading.Thread:
         """Run `target` in a thread of this name."""
@@ -65,11 +70,17 @@ def run(world_folder: Path, environment: Mapping[str, str]) -> int:
     """Run the agent of the world in `world_folder` until SIGTERM. Returns the exit code.
 
     Raises:
-        AgentError: Another agent runs this world.
+        AgentError: Another agent runs this world, or a part of the world is missing.
         NoWorldError: There is no world.
         NoAddressError: Local pods can have no addresses on this machine.
     """
     here = world.load(world_folder)
+    authority = here.pki / "ca.crt"
+    for needed in (here.kubeconfig, authority):
+        if not needed.exists():
+            raise AgentError(
+                f"{needed} is missing: make the world anew, `daiku local down`, then `up`"
+            )
     supervisor = Supervisor()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -85,7 +96,7 @@ def run(world_folder: Path, environment: Mapping[str, str]) -> int:
         ready.unlink(missing_ok=True)
         services = Services(
             world=here,
-            authority=(here.pki / "ca.crt").read_bytes(),
+            authority=authority.read_bytes(),
             kubernetes=KubernetesApi(here.kubeconfig),
             addresses=pod_addresses,
             settings=lambda: settings.read(world_folder),
@@ -134,8 +145,9 @@ def _boot(services: Services, stop: threading.Event, booted: threading.Event) ->
                 _log.info("instances are looked at again")
             problem = ""
             booted.set()
-        # A stand-in AWS with many instances answers slowly: leave it time for others.
-        stop.wait(max(PASS_SECONDS, 2 * (time.monotonic() - began)))
+        # A stand-in AWS with many instances answers slowly: leave it some time for others.
+        took_seconds = time.monotonic() - began
+        stop.wait(min(max(PASS_SECONDS, took_seconds), PAUSE_SECONDS_MAX))
 
 
 def _make_boot(services: Services) -> Boot:

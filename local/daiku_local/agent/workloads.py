@@ -35,13 +35,15 @@ _log = logging.getLogger(__name__)
 class Workloads:
     """All local pods of one world."""
 
+    listed: threading.Event
+    """Set once every pod that exists is known."""
+
     def __init__(self, services: Services, start_thread: StartThread) -> None:
         self.listed = threading.Event()
-        """Set once every pod that exists is known."""
         self._services = services
         self._start_thread = start_thread
+        # By pod uid. One stays until the pod's object is gone, also when nothing is left to run.
         self._runners: dict[str, PodRunner] = {}
-        """By pod uid; stays until the pod's object is gone, also when there is nothing left to run."""
         self._threads: list[threading.Thread] = []
         self._leaving = False
         self._problem = ""
@@ -79,7 +81,8 @@ class Workloads:
         answer = self._services.kubernetes.get(PODS, BOUND)
         found = {pods.key(pod).uid: pod for pod in items(answer, "items") if pods.is_local(pod)}
         self._stop_orphans([each for uid, each in recorded.items() if uid not in found])
-        records.sweep(self._services.records, found.keys() | self._runners.keys())
+        if not self.listed.is_set():
+            records.sweep(self._services.records, found.keys())
         for uid, pod in found.items():
             self._see(pod, recorded.get(uid))
         for uid in self._runners.keys() - found.keys():

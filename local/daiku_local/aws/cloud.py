@@ -51,14 +51,17 @@ class Cloud:
 class Asked(dict[str, Any]):
     """The parameters of a call under the API's names, and who asks."""
 
+    region: str
+    """Region that the call is signed for."""
+    access_key: str
+    """Access key id of the caller."""
+
     def __init__(
         self, parameters: Mapping[str, Any], *, region: str = "", access_key: str = ""
     ) -> None:
         super().__init__(parameters)
         self.region = region
-        """Region that the call is signed for."""
         self.access_key = access_key
-        """Access key id of the caller."""
 
 
 Handler = Callable[[Cloud, Asked], Mapping[str, Any]]

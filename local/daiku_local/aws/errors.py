@@ -6,18 +6,23 @@ from typing import Any
 class AwsError(Exception):
     """An error that the client of the stand-in AWS sees, in the form its protocol has for one."""
 
+    code: str
+    """Error code of the API reference, such as "InvalidInstanceID.NotFound"."""
+    message: str
+    """The sentence a person reads."""
+    status: int
+    """HTTP status."""
+    fields: dict[str, Any]
+    """Members of the error beside its message, where its protocol has them (REST-JSON)."""
+
     def __init__(
         self, code: str, message: str, *, status: int = 400, fields: dict[str, Any] | None = None
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
-        """Error code of the API reference, such as "InvalidInstanceID.NotFound"."""
         self.message = message
-        """The sentence a person reads."""
         self.status = status
-        """HTTP status."""
         self.fields = fields or {}
-        """Members of the error beside its message, where its protocol has them (REST-JSON)."""
 
 
 class NotOurs(Exception):  # noqa: N818 a way on, not an error

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from daiku_local import inventory, paths, world
+from daiku_local.demo.diff import shorten
 from daiku_local.demo.observe import Observer, Seen
 from daiku_local.demo.show import Display
 
@@ -45,7 +46,7 @@ class Phase:
 
 def main() -> None:
     """Run the demo. KEEP=1 leaves the world up, REPORT=path writes the timings as JSON."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     keep = os.environ.get("KEEP", "") not in {"", "0"}
     began = time.monotonic()
     try:
@@ -77,7 +78,7 @@ def _run(console: Console, *, keep: bool) -> dict[str, object]:
 
     _title(console, "pulumi preview: what the program would build")
     _pulumi(["stack", "select", "--create", STACK])
-    _pulumi(["preview", "--stack", STACK, "--diff"])
+    _preview(console)
     _title(console, "pulumi up: VPC, EKS, IRSA roles, the controller and its NodePool")
     began = time.monotonic()
     _pulumi(["up", "--stack", STACK, "--yes", "--skip-preview"])
@@ -98,6 +99,14 @@ def _run(console: Console, *, keep: bool) -> dict[str, object]:
     report["left_behind"] = _left_behind(console, observer, before, here)
     _daiku(["local", "down"])
     return report
+
+
+def _preview(console: Console) -> None:
+    """Show the diff of the preview, a line per resource."""
+    text = _output(["pulumi", "preview", "--stack", STACK, "--diff", "--non-interactive"])
+    for line in shorten(text.splitlines()):
+        console.print(line, overflow="ellipsis", no_wrap=True)
+    console.print("The whole diff: daiku local exec -- pulumi preview --stack local --diff")
 
 
 def _scale(console: Console, observer: Observer, replicas: int) -> Phase:
@@ -214,6 +223,10 @@ def _check(command: Sequence[str]) -> None:
 
 def _output(arguments: Sequence[str]) -> str:
     command = _command(["local", "exec", "--", *arguments])
-    return subprocess.run(
-        command, check=True, cwd=paths.project_root(), stdout=subprocess.PIPE, text=True
-    ).stdout
+    done = subprocess.run(
+        command, check=False, cwd=paths.project_root(), stdout=subprocess.PIPE, text=True
+    )
+    if done.returncode != 0:
+        sys.stdout.write(done.stdout)
+        raise DemoError(f"`{' '.join(arguments)}` ended with exit code {done.returncode}")
+    return done.stdout

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from daiku_local.plugins.errors import Failure
+from daiku_local.plugins.errors import Failure, ProviderError
 from daiku_local.plugins.values import UNKNOWN, Plain
 
 _PARAMETER = re.compile(r"^ {17}(\w+): (.+?)( = None)?(,|\):)$", re.MULTILINE)
@@ -44,8 +44,8 @@ def version(package: str) -> str:
 @functools.cache
 def _folder(package: str) -> Path:
     spec = importlib.util.find_spec(f"pulumi_{package}")
-    assert spec is not None, f"pulumi_{package} is a dependency of Daiku and is not installed"
-    assert spec.origin is not None, f"pulumi_{package} has no folder"
+    if spec is None or spec.origin is None:
+        raise ProviderError(f"the Python package pulumi_{package} is not installed: `make setup`")
     return Path(spec.origin).parent
 
 
@@ -79,17 +79,27 @@ def _shape(source: str, name: str, module: str) -> Shape | None:
 
 
 @functools.cache
-def shape_of(package: str, token: str) -> Shape | None:
-    """Give the inputs of resource type `token`, None if the SDK has no such type."""
+def shape_of(package: str, token: str) -> Shape:
+    """Give the inputs of resource type `token`.
+
+    Raises:
+        ProviderError: The SDK has no such type.
+    """
     _, path, name = token.split(":")
     module, _, member = path.rpartition("/")
-    source = _source(_folder(package) / module / f"{_snake(member)}.py")
-    return _shape(source, f"{name}Args", module)
+    return _found(package, Path(module) / f"{_snake(member)}.py", f"{name}Args", module)
 
 
-def provider_shape(package: str) -> Shape | None:
+def provider_shape(package: str) -> Shape:
     """Give the configuration that the provider of `package` knows."""
-    return _shape(_source(_folder(package) / "provider.py"), "ProviderArgs", "")
+    return _found(package, Path("provider.py"), "ProviderArgs", "")
+
+
+def _found(package: str, path: Path, name: str, module: str) -> Shape:
+    shape = _shape(_source(_folder(package) / path), name, module)
+    if shape is None:
+        raise ProviderError(f"pulumi_{package} {version(package)} has no class {name} in {path}")
+    return shape
 
 
 @functools.cache

@@ -6,6 +6,8 @@ a resource that exists but is not ready cannot be told from one that does not ex
 is answered here, on the SDK's own protocol classes. Component providers (`eks`) use the SDK's.
 """
 
+# ruff: noqa: D102, N802 - the methods of Servicer are the engine's
+
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportIncompatibleMethodOverride=false
 
@@ -21,13 +23,14 @@ import grpc
 import grpc.aio
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime import proto
-from pulumi.runtime._grpc_settings import _GRPC_CHANNEL_OPTIONS as CHANNEL_OPTIONS
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
 
 from daiku_local.plugins import values
 from daiku_local.plugins.errors import Failure, NotInitializedError, ProviderError
 from daiku_local.plugins.values import Plain
 
+CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 400 << 20)]
+"""A stack's largest message, in bytes, as the engine itself allows it."""
 CONCURRENT_CALLS = 32
 """Resources that are worked on at a time; the engine itself asks for at most 16 by default."""
 
@@ -88,7 +91,7 @@ class Provider(Protocol):
         """Fill in what is left open in the inputs `new`, and judge them."""
         ...
 
-    def diff(self, subject: Subject, old: Plain, new: Plain, state: Plain) -> Difference:
+    def diff(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Difference:
         """Compare old and new inputs."""
         ...
 
@@ -106,9 +109,7 @@ class Provider(Protocol):
         """Give the resource's inputs and outputs as they are, None if it is gone."""
         ...
 
-    def preview_update(
-        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain
-    ) -> Plain:
+    def preview_update(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Plain:
         """Give the outputs that are known before the update."""
         ...
 
@@ -116,6 +117,7 @@ class Provider(Protocol):
         self,
         subject: Subject,
         identifier: str,
+        *,
         old: Plain,
         new: Plain,
         state: Plain,
@@ -194,7 +196,7 @@ def _failures(failures: list[Failure]) -> list[provider_pb2.CheckFailure]:
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Serves one provider to the engine."""
+    """Serves one provider to the engine; methods are those of the engine's protocol."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -207,6 +209,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     async def Cancel(self, _request: Any, _context: Any) -> empty_pb2.Empty:
         return empty_pb2.Empty()
+
+    @_answering
+    async def Construct(self, request: Any, _context: Any) -> provider_pb2.ConstructResponse:
+        raise ProviderError(
+            f"{request.type} is a component that only the real plugin constructs: use its resources "
+            f"one by one, or leave it out of the local stack"
+        )
+
+    @_answering
+    async def Call(self, request: Any, _context: Any) -> provider_pb2.CallResponse:
+        raise ProviderError(f"the stand-in knows no method {request.tok}")
 
     @_answering
     async def CheckConfig(self, request: Any, _context: Any) -> provider_pb2.CheckResponse:
@@ -228,7 +241,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     async def Invoke(self, request: Any, _context: Any) -> provider_pb2.InvokeResponse:
         arguments = values.decode_all(request.args)
         result = await asyncio.to_thread(self._provider.invoke, request.tok, arguments)
-        return provider_pb2.InvokeResponse(**{"return": values.encode_all(result)})
+        # `return` is no name in Python.
+        fields: dict[str, Any] = {"return": values.encode_all(result)}
+        return provider_pb2.InvokeResponse(**fields)
 
     @_answering
     async def Check(self, request: Any, _context: Any) -> provider_pb2.CheckResponse:
@@ -247,7 +262,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         old, new = values.decode_all(request.old_inputs), values.decode_all(request.news)
         state = values.decode_all(request.olds)
         return _diff_response(
-            await asyncio.to_thread(self._provider.diff, subject, old, new, state)
+            await asyncio.to_thread(self._provider.diff, subject, old=old, new=new, state=state)
         )
 
     @_answering
@@ -280,11 +295,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         old, new = values.decode_all(request.old_inputs), values.decode_all(request.news)
         if request.preview:
             outputs = await asyncio.to_thread(
-                self._provider.preview_update, subject, request.id, old, new, state
+                self._provider.preview_update, subject, old=old, new=new, state=state
             )
         else:
             outputs = await asyncio.to_thread(
-                self._provider.update, subject, request.id, old, new, state, request.timeout
+                self._provider.update,
+                subject,
+                request.id,
+                old=old,
+                new=new,
+                state=state,
+                timeout=request.timeout,
             )
         return provider_pb2.UpdateResponse(properties=values.encode_all(outputs))
 

@@ -1,9 +1,11 @@
-"""The whole core against a tiny world: pods come, nodes come; pods go, nodes go; at any point the controller may die."""
+"""The whole core against a tiny world: pods come, nodes come; pods go, nodes go; at any time the controller may die."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from tests import build
+from tests.unit.daiku.tiny_world import World
 
 from daiku.cloud.errors import InsufficientCapacity
 from daiku.model.node import Node
@@ -11,8 +13,6 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.settings import Settings
-from tests import build
-from tests.unit.daiku.tiny_world import World
 
 
 def world(*, replicas: int = 5, settings: Settings | None = None) -> World:
@@ -46,7 +46,9 @@ def test_pending_pods_become_running_pods() -> None:
     made.run(40)
 
     assert running(made) == 5
-    assert [claim.is_true("Ready") for claim in made.all(NodeClaim)] == [True] * len(made.all(NodeClaim))
+    assert [claim.is_true("Ready") for claim in made.all(NodeClaim)] == [True] * len(
+        made.all(NodeClaim)
+    )
 
 
 def test_five_pods_of_one_cpu_share_nodes_and_cost_close_to_the_bound() -> None:

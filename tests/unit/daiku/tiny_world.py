@@ -69,7 +69,9 @@ class World:
         for thing in self.objects.values():
             self.cluster.apply(events.Seen(thing))
         for kind in KINDS:
-            self.cluster.apply(events.Listed(kind, frozenset(k for t, k in self.objects if t is kind)))
+            self.cluster.apply(
+                events.Listed(kind, frozenset(k for t, k in self.objects if t is kind))
+            )
         self.cluster.apply(events.CatalogueRefreshed(self.catalogue))
 
     def delete(self, kind: type[Object], key: str) -> None:
@@ -84,7 +86,9 @@ class World:
     def step(self, *, crash_after: int | None = None) -> Plan:
         """Decide once and carry everything out; or only so many commands, and then die."""
         self.cluster.apply(events.InstancesListed(tuple(self.instances.values()), self.now))
-        plan = tick(self.cluster.snapshot(self.now), self.cluster.catalogue, self.settings, self.now)
+        plan = tick(
+            self.cluster.snapshot(self.now), self.cluster.catalogue, self.settings, self.now
+        )
         for count, command in enumerate(plan.commands):
             if count == crash_after:
                 self.restart()
@@ -154,7 +158,7 @@ class World:
         error = self.refusals.get(option.capacity_type) or self.refusals.get("any")
         if error is not None:
             self.cluster.apply(events.LaunchFailed(claim.meta.name, error))
-            return
+            raise error
         known = self.launches.get(claim.meta.uid)
         if known is None:
             types = self.catalogue.instance_types[claim.node_class]
@@ -241,7 +245,14 @@ class World:
             annotations={**meta.annotations, **(patch.annotations or {})},
         )
         changed = {c.type: c for c in (*claim.conditions, *patch.conditions)}
-        fields = ("provider_id", "node_name", "image_id", "capacity", "allocatable", "last_pod_event")
+        fields = (
+            "provider_id",
+            "node_name",
+            "image_id",
+            "capacity",
+            "allocatable",
+            "last_pod_event",
+        )
         wanted = {f: getattr(patch, f) for f in fields if getattr(patch, f) is not None}
         self.put(replace(claim, meta=meta, conditions=tuple(changed.values()), **wanted))
 
@@ -259,14 +270,18 @@ class World:
     def _patch_pool(self, patch: commands.PatchNodePool) -> None:
         pool = self._current(NodePool, patch.name, patch.resource_version)
         changed = {c.type: c for c in (*pool.conditions, *patch.conditions)}
-        meta = replace(pool.meta, annotations={**pool.meta.annotations, **(patch.annotations or {})})
+        meta = replace(
+            pool.meta, annotations={**pool.meta.annotations, **(patch.annotations or {})}
+        )
         self.put(
             replace(
                 pool,
                 meta=meta,
                 conditions=tuple(changed.values()),
                 status_nodes=pool.status_nodes if patch.nodes is None else patch.nodes,
-                status_resources=pool.status_resources if patch.resources is None else patch.resources,
+                status_resources=pool.status_resources
+                if patch.resources is None
+                else patch.resources,
             )
         )
 
@@ -278,7 +293,9 @@ class World:
 
 def _patched(meta: Any, add: bool, remove: bool) -> Any:
     kept = tuple(f for f in meta.finalizers if not (remove and f == labels.TERMINATION_FINALIZER))
-    more = (labels.TERMINATION_FINALIZER,) if add and labels.TERMINATION_FINALIZER not in kept else ()
+    more = (
+        (labels.TERMINATION_FINALIZER,) if add and labels.TERMINATION_FINALIZER not in kept else ()
+    )
     return replace(meta, finalizers=(*kept, *more))
 
 

@@ -8,12 +8,14 @@ The description is written from moto's model and the record of the launch; moto'
 import hashlib
 import itertools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.ec2 import facts, filters, launch, lifecycle, templates
 from daiku_local.aws.ec2.records import Launch
 from daiku_local.aws.errors import AwsError
+from daiku_local.aws.wire import models, xml
 
 at = filters.at
 FILTERS = {
@@ -77,7 +79,7 @@ def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
             result["NextToken"] = str(_number(cloud, rows[size - 1]))
         rows = rows[:size]
     result["Reservations"] = [
-        _reservation(cloud, str(reservation_id), list(members))
+        _reservation(cloud, str(reservation_id), [_written(cloud, row) for row in members])
         for reservation_id, members in itertools.groupby(rows, lambda row: row["ReservationId"])
     ]
     return result
@@ -92,15 +94,25 @@ def _number(cloud: Cloud, row: dict[str, Any]) -> int:
     return launched.number if launched else 0
 
 
-def _reservation(cloud: Cloud, reservation_id: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _reservation(cloud: Cloud, reservation_id: str, rows: Sequence[Any]) -> dict[str, Any]:
     return {
         "ReservationId": reservation_id,
         "OwnerId": cloud.world.account,
         "Groups": [],
-        "Instances": [
-            {name: value for name, value in row.items() if name != "ReservationId"} for row in rows
-        ],
+        "Instances": rows,
     }
+
+
+def _written(cloud: Cloud, row: dict[str, Any]) -> Any:
+    """The row on the wire; written again only when it changed, since that is most of a listing."""
+    row.pop("ReservationId")
+    launched = cloud.launches.by_instance.get(str(row["InstanceId"]))
+    if launched is None:
+        return row
+    if launched.written is None or launched.written[0] != row:
+        shape: Any = models.service("ec2").shape_for("Instance")
+        launched.written = (row, xml.write(shape, row))
+    return xml.Fragment(launched.written[1])
 
 
 def show(cloud: Cloud, instance: Any) -> dict[str, Any]:

@@ -139,9 +139,7 @@ def launch_more(cloud: Cloud, found: Cluster, group: NodeGroup, count: int) -> N
     group.description["health"] = {"issues": issues}
 
 
-def _launch_one(
-    cloud: Cloud, found: Cluster, group: NodeGroup, subnets: list[str]
-) -> str | None:
+def _launch_one(cloud: Cloud, found: Cluster, group: NodeGroup, subnets: list[str]) -> str | None:
     """Launch one instance in the first subnet and type that allow it; gives the last refusal, or None."""
     spot = group.description["capacityType"] == "SPOT"
     capacity_type = facts.SPOT if spot else facts.ON_DEMAND

@@ -1,5 +1,10 @@
 """EKS: the cluster and everything that is asked of the EKS API."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from collections.abc import Mapping
 from typing import Any
 

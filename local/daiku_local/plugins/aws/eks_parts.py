@@ -1,5 +1,10 @@
 """What belongs to an EKS cluster: add-ons, access entries, Pod Identity associations."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from typing import Any
 
 import botocore.exceptions
@@ -32,6 +37,7 @@ class Addon(EksKind):
     fixed = names("clusterName addonName")
     live = names("podIdentityAssociations") | frozenset(_ADDON)
     ignored = names("preserve resolveConflictsOnCreate resolveConflictsOnUpdate")
+    delete_first = True
 
     def create(self, cloud: Cloud, inputs: Plain) -> str:
         parameters = optional(inputs, {**_ADDON, "resolveConflictsOnCreate": "resolveConflicts"})
@@ -148,6 +154,7 @@ class AccessPolicyAssociation(Kind):
     """What a principal may do in the cluster."""
 
     fixed = names("clusterName principalArn policyArn accessScope")
+    delete_first = True
 
     def create(self, cloud: Cloud, inputs: Plain) -> str:
         api(cloud).associate_access_policy(
@@ -187,6 +194,7 @@ class PodIdentityAssociation(EksKind):
     """A ServiceAccount's role, given by EKS Pod Identity."""
 
     fixed = names("clusterName namespace serviceAccount")
+    delete_first = True
     live = names("roleArn targetRoleArn disableSessionTags")
 
     def create(self, cloud: Cloud, inputs: Plain) -> str:

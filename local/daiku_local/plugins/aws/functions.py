@@ -1,5 +1,9 @@
 """The functions of the stand-in for `aws`: what a program asks without making anything."""
 
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 import json
 from collections.abc import Callable
 from typing import Any, Final, cast

@@ -1,5 +1,10 @@
 """Roles, policies, instance profiles and OIDC providers."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 import json
 from typing import Any
 

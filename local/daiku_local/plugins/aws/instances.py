@@ -1,5 +1,10 @@
 """Launch templates: what an instance is made from."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from typing import Any, Final, cast
 
 from daiku_local.plugins import values

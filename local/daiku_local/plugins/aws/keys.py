@@ -1,5 +1,10 @@
 """Encryption keys, and repositories of images."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 from typing import Any
 
 from daiku_local.plugins.aws.cloud import Cloud, tag_list, tag_map

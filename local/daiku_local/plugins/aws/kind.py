@@ -92,6 +92,7 @@ class Ec2Kind(Kind):
     def retag(
         self, cloud: Cloud, identifier: str, state: Plain, added: Plain, removed: list[str]
     ) -> None:
+        """Set and remove tags by the id."""
         del state
         if added:
             cloud.ec2.create_tags(Resources=[identifier], Tags=tag_list(added))

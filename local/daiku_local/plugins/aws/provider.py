@@ -1,6 +1,11 @@
 """The stand-in for `aws` as the engine sees it: what all resource types have in common."""
 
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 import json
+import re
 from typing import Any, cast
 
 import botocore.exceptions
@@ -19,8 +24,19 @@ _HONOURED_CONFIG = frozenset(
     {"region", "defaultTags", "ignoreTags", "allowedAccountIds", "forbiddenAccountIds"}
 )
 _HARMLESS_CONFIG = frozenset(
-    """version pluginDownloadURL skipCredentialsValidation skipMetadataApiCheck maxRetries retryMode
-    skipRegionValidation skipRequestingAccountId s3UsePathStyle insecure userAgents""".split()
+    [
+        "version",
+        "pluginDownloadURL",
+        "skipCredentialsValidation",
+        "skipMetadataApiCheck",
+        "maxRetries",
+        "retryMode",
+        "skipRegionValidation",
+        "skipRequestingAccountId",
+        "s3UsePathStyle",
+        "insecure",
+        "userAgents",
+    ]
 )
 _OWN_INPUTS = frozenset({"region", "tags", "tagsAll"})
 
@@ -46,7 +62,6 @@ class AwsProvider:
     def check_config(self, config: Plain) -> list[Failure]:
         """Refuse what the stand-in cannot honour: credentials, other endpoints, unknown keys."""
         shape = sdk.provider_shape("aws")
-        assert shape is not None, "the SDK's provider.py is not as expected"
         failures: list[Failure] = []
         for key in config.keys() - _HONOURED_CONFIG - _HARMLESS_CONFIG:
             if key in shape.nested:
@@ -92,7 +107,6 @@ class AwsProvider:
         """Fill in name, region and default tags; refuse what is unknown or not honoured."""
         kind = kinds.of(subject.type)
         shape = sdk.shape_of("aws", subject.type)
-        assert shape is not None, f"{subject.type} is in the table but not in pulumi_aws"
         failures = list(sdk.check("aws", shape, new))
         honoured = kind.fixed | kind.live | kind.ignored | _OWN_INPUTS
         for name in sorted(new.keys() & shape.nested.keys() - honoured):
@@ -109,7 +123,7 @@ class AwsProvider:
             inputs["tagsAll"] = tags if tags is UNKNOWN else {**self._tags.default, **tags}
         return inputs, failures
 
-    def diff(self, subject: Subject, old: Plain, new: Plain, state: Plain) -> Difference:
+    def diff(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Difference:
         """Compare inputs as AWS would; a fixed input that changes forces a replacement."""
         del state
         kind = kinds.of(subject.type)
@@ -122,7 +136,13 @@ class AwsProvider:
             paths |= here
             if key in kind.fixed or key == "region":
                 replaces |= here.keys()
-        return Difference(paths=paths, replaces=frozenset(replaces), delete_first=kind.delete_first)
+        taken = bool(kind.named) and old.get(kind.named) == new.get(kind.named)
+        return Difference(
+            paths=paths,
+            replaces=frozenset(replaces),
+            # Two of one name cannot be; one made here is another one after the replacement.
+            delete_first=kind.delete_first or (taken and not _is_auto_name(kind, subject, new)),
+        )
 
     def preview_create(self, subject: Subject, inputs: Plain) -> Plain:
         """Give the inputs: everything else is known after."""
@@ -195,11 +215,9 @@ class AwsProvider:
             kind, fresh, observed
         )
 
-    def preview_update(
-        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain
-    ) -> Plain:
+    def preview_update(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Plain:
         """Give the state with the inputs that change."""
-        del subject, identifier
+        del subject
         outputs = {key: value for key, value in state.items() if key in new or key not in old}
         for key, value in new.items():
             before = outputs.get(key)
@@ -213,6 +231,7 @@ class AwsProvider:
         self,
         subject: Subject,
         identifier: str,
+        *,
         old: Plain,
         new: Plain,
         state: Plain,
@@ -228,8 +247,11 @@ class AwsProvider:
         }
         try:
             if kind.tagged:
-                before = cast("Plain", state.get("tagsAll") or {})
-                self._retag(kind, cloud, identifier, state, before, new.get("tagsAll") or {})
+                before, after = cast("Plain", state.get("tagsAll") or {}), new.get("tagsAll") or {}
+                added = {key: value for key, value in after.items() if before.get(key) != value}
+                removed = sorted(before.keys() - after.keys())
+                if added or removed:
+                    kind.retag(cloud, identifier, state, added, removed)
             kind.update(cloud, identifier, {**state, **_cleared(old, new), **new}, changed)
             kind.settle(cloud, identifier, new)
             observed = kind.read(cloud, identifier, {**state, **new})
@@ -240,15 +262,6 @@ class AwsProvider:
                 f"{subject} ({identifier}) is gone: run `pulumi refresh`, then `pulumi up`"
             )
         return self._outputs(kind, new, observed)
-
-    @staticmethod
-    def _retag(
-        kind: Kind, cloud: Cloud, identifier: str, state: Plain, before: Plain, after: Plain
-    ) -> None:
-        added = {key: value for key, value in after.items() if before.get(key) != value}
-        removed = sorted(before.keys() - after.keys())
-        if added or removed:
-            kind.retag(cloud, identifier, state, added, removed)
 
     def delete(self, subject: Subject, identifier: str, state: Plain, timeout: float) -> None:
         """Remove it, waiting for what still uses it to go."""
@@ -271,6 +284,13 @@ class AwsProvider:
 def _cleared(old: Plain, new: Plain) -> Plain:
     """Give None for every input that is given no longer, so that `update` can clear it."""
     return dict.fromkeys(old.keys() - new.keys())
+
+
+def _is_auto_name(kind: Kind, subject: Subject, inputs: Plain) -> bool:
+    name = str(inputs.get(kind.named))
+    return bool(inputs.get(f"{kind.named}Prefix")) or bool(
+        re.fullmatch(rf"{re.escape(subject.name)}-[0-9a-f]{{7}}", name)
+    )
 
 
 def _auto_name(kind: Kind, subject: Subject, old: Plain, new: Plain, seed: bytes) -> str:

@@ -1,5 +1,10 @@
 """Route tables, their routes, and which subnets use them."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 import hashlib
 from typing import Any
 

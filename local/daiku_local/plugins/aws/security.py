@@ -1,5 +1,10 @@
 """Security groups and their rules, in the three forms in which programs write them."""
 
+# ruff: noqa: ARG002, D102 - the verbs are Kind's, which says what they mean
+# boto3 has no types: its answers are JSON.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+
 import hashlib
 import json
 from typing import Any

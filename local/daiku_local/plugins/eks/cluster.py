@@ -81,20 +81,20 @@ class Cluster(pulumi.ComponentResource):
         tags = pulumi.Output.all(given.get("tags") or {}, given.get("clusterTags") or {}).apply(
             lambda both: {"Name": f"{self._name}-eksCluster", **both[0], **both[1]}
         )
-        network = {
+        network: Any = {
             "subnetIds": self._subnets(),
             "securityGroupIds": [self._groups.cluster.id] if self._groups else None,
             "endpointPrivateAccess": given.get("endpointPrivateAccess"),
             "endpointPublicAccess": given.get("endpointPublicAccess"),
             "publicAccessCidrs": given.get("publicAccessCidrs"),
         }
-        addresses = {
+        addresses: Any = {
             "serviceIpv4Cidr": given.get("kubernetesServiceIpAddressRange"),
             "ipFamily": given.get("ipFamily"),
         }
         mode, key = given.get("authenticationMode"), given.get("encryptionConfigKeyArn")
-        encryption = {"provider": {"keyArn": key}, "resources": ["secrets"]}
-        access = {"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": True}
+        encryption: Any = {"provider": {"keyArn": key}, "resources": ["secrets"]}
+        access: Any = {"authenticationMode": mode, "bootstrapClusterCreatorAdminPermissions": True}
         waits_for = [self._attachment] if hasattr(self, "_attachment") else []
         return aws.eks.Cluster(
             f"{self._name}-eksCluster",
@@ -226,5 +226,6 @@ class Cluster(pulumi.ComponentResource):
         return _present(outputs)
 
 
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
+def _present(fields: dict[str, Any]) -> Any:
+    """Give the fields that have a value. Nested arguments are plain, which the SDK's types forbid."""
     return {key: value for key, value in fields.items() if value is not None}

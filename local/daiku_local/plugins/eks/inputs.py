@@ -9,13 +9,39 @@ from daiku_local.plugins.values import Plain
 TOKEN: Final = "eks:index:Cluster"  # noqa: S105 - a type token
 
 HONOURED: Final = frozenset(
-    """accessEntries authenticationMode bootstrapSelfManagedAddons clusterSecurityGroup
-    clusterSecurityGroupTags clusterTags corednsAddonOptions createOidcProvider deletionProtection
-    enabledClusterLogTypes encryptionConfigKeyArn endpointPrivateAccess endpointPublicAccess ipFamily
-    kubeProxyAddonOptions kubernetesServiceIpAddressRange name nodeSecurityGroupTags
-    privateSubnetIds publicAccessCidrs publicSubnetIds serviceRole skipDefaultNodeGroup
-    skipDefaultSecurityGroups subnetIds tags upgradePolicy useDefaultVpcCni version vpcCniOptions
-    vpcId""".split()
+    [
+        "accessEntries",
+        "authenticationMode",
+        "bootstrapSelfManagedAddons",
+        "clusterSecurityGroup",
+        "clusterSecurityGroupTags",
+        "clusterTags",
+        "corednsAddonOptions",
+        "createOidcProvider",
+        "deletionProtection",
+        "enabledClusterLogTypes",
+        "encryptionConfigKeyArn",
+        "endpointPrivateAccess",
+        "endpointPublicAccess",
+        "ipFamily",
+        "kubeProxyAddonOptions",
+        "kubernetesServiceIpAddressRange",
+        "name",
+        "nodeSecurityGroupTags",
+        "privateSubnetIds",
+        "publicAccessCidrs",
+        "publicSubnetIds",
+        "serviceRole",
+        "skipDefaultNodeGroup",
+        "skipDefaultSecurityGroups",
+        "subnetIds",
+        "tags",
+        "upgradePolicy",
+        "useDefaultVpcCni",
+        "version",
+        "vpcCniOptions",
+        "vpcId",
+    ]
 )
 _HARMLESS: Final = frozenset({"providerCredentialOpts", "proxy"})
 """They shape how the real component's kubeconfig signs in; the world's kubeconfig needs neither."""
@@ -33,7 +59,6 @@ _ADDON_OPTIONS: Final[dict[str, frozenset[str]]] = {
 def failures(given: Plain) -> list[Failure]:
     """Find the inputs that cannot be honoured, and what is missing."""
     shape = sdk.shape_of("eks", "eks:cluster:Cluster")
-    assert shape is not None, "pulumi_eks/cluster.py is not as expected"
     present = {key: value for key, value in given.items() if value is not None}
     found: list[Failure] = []
     for name, value in sorted(present.items()):

@@ -25,7 +25,7 @@ class EksProvider(pulumi.provider.Provider):
         self,
         name: str,
         resource_type: str,
-        inputs: Any,  # noqa: A002 - the name is the SDK's
+        inputs: Any,
         options: pulumi.ResourceOptions | None = None,
     ) -> pulumi.provider.ConstructResult:
         """Make the component and its children.
@@ -39,6 +39,7 @@ class EksProvider(pulumi.provider.Provider):
 
     def call(self, token: str, args: Any) -> pulumi.provider.CallResult:
         """Give the kubeconfig; the laptop has one administrator and no profiles or roles."""
+        del args
         if token != _GET_KUBECONFIG:
             message = f"the stand-in for eks knows no method {token}; it knows: {_GET_KUBECONFIG}"
             raise InputPropertiesError(message)

@@ -1,5 +1,9 @@
 """When an object is what was asked for: rolled out, completed, established, gone."""
 
+# Objects are JSON of any kind.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 import time
 from collections.abc import Callable
 from typing import Any, Final

@@ -88,7 +88,7 @@ def named(subject: Subject, old: Plain, new: Plain, seed: bytes) -> Plain:
         return new
     kept = metadata(old).get("name") if is_true(old, AUTONAMED) else None
     name = kept or f"{subject.name}-{seed.hex()[:8]}"
-    annotations = {**(given.get("annotations") or {}), AUTONAMED: "true"}
+    annotations = {**cast("Plain", given.get("annotations") or {}), AUTONAMED: "true"}
     return {**new, "metadata": {**given, "name": name, "annotations": annotations}}
 
 

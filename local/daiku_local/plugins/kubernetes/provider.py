@@ -1,14 +1,16 @@
 """The stand-in for `kubernetes` as the engine sees it: objects by server-side apply."""
 
+# ruff: noqa: ARG002 - the engine's verbs carry more than an API server needs
+
 import secrets
 import time
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import yaml
 
 from daiku_local.plugins import sdk, values
 from daiku_local.plugins.errors import Failure, NotInitializedError, ProviderError
-from daiku_local.plugins.kubernetes import awaiting, objects
+from daiku_local.plugins.kubernetes import awaiting, objects, outputs
 from daiku_local.plugins.kubernetes.client import (
     ApiError,
     Client,
@@ -16,10 +18,8 @@ from daiku_local.plugins.kubernetes.client import (
     UnreachableError,
 )
 from daiku_local.plugins.servicer import Difference, Subject
-from daiku_local.plugins.values import UNKNOWN, Plain, Secret
+from daiku_local.plugins.values import Plain
 
-MANAGER: Final = "__fieldManager"
-"""Output that keeps the field manager of an object, as the real plugin's state does."""
 ARRIVAL_SECONDS: Final = 15.0
 """How long to wait for the CustomResourceDefinition or Namespace that the program also makes."""
 
@@ -28,10 +28,20 @@ _SWITCHES: Final = frozenset(
 ) | {"skipUpdateUnreachable", "upsertExistingObjects"}
 _HONOURED: Final = _SWITCHES | {"kubeconfig", "context", "namespace", "enableServerSideApply"}
 _HARMLESS: Final = frozenset(
-    """version pluginDownloadURL kubeClientSettings suppressDeprecationWarnings
-    suppressHelmHookWarnings helmReleaseSettings clusterIdentifier""".split()
+    [
+        "version",
+        "pluginDownloadURL",
+        "kubeClientSettings",
+        "suppressDeprecationWarnings",
+        "suppressHelmHookWarnings",
+        "helmReleaseSettings",
+        "clusterIdentifier",
+    ]
 )
 _REFUSED_GROUPS: Final = ("helm.sh/", "kustomize", "yaml")
+
+
+_DECODE: Final = "kubernetes:yaml:decode"
 
 
 class KubernetesProvider:
@@ -45,7 +55,6 @@ class KubernetesProvider:
     def check_config(self, config: Plain) -> list[Failure]:
         """Refuse what the stand-in cannot honour."""
         shape = sdk.provider_shape("kubernetes")
-        assert shape is not None, "the SDK's provider.py is not as expected"
         failures: list[Failure] = []
         for key in config.keys() - _HONOURED - _HARMLESS:
             if key in shape.nested:
@@ -110,7 +119,7 @@ class KubernetesProvider:
         except UnreachableError:
             return None
 
-    def diff(self, subject: Subject, old: Plain, new: Plain, state: Plain) -> Difference:
+    def diff(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Difference:
         """Compare inputs; a field that Kubernetes cannot change forces a replacement."""
         del subject, state
         mutable = {
@@ -168,7 +177,7 @@ class KubernetesProvider:
             return
         if self._client().get(path) is not None:
             raise ProviderError(
-                f"{_told(subject, inputs)} exists already: take it over with `pulumi import`, or "
+                f"{outputs.told(subject, inputs)} exists already: take it over with `pulumi import`, or "
                 f'with the annotation pulumi.com/patchForce: "true"'
             )
 
@@ -180,29 +189,29 @@ class KubernetesProvider:
             _, path = self._address(inputs, wait=False)
             self._refuse_existing(subject, path, inputs)
             result = self._client().apply(
-                path, _body(inputs), manager="pulumi-kubernetes", force=True, dry_run=True
+                path, outputs.body(inputs), manager="pulumi-kubernetes", force=True, dry_run=True
             )
         except UnreachableError:
             return inputs
         except ApiError as error:
             if error.status == 404:  # its Namespace or definition comes with the same update
                 return inputs
-            raise ProviderError(f"previewing {_told(subject, inputs)}: {error}") from error
-        return _unknown_yet(_outputs(result, ""))
+            raise ProviderError(f"previewing {outputs.told(subject, inputs)}: {error}") from error
+        return outputs.unknown_yet(outputs.of(result, ""))
 
     def create(self, subject: Subject, inputs: Plain, timeout: float) -> tuple[str, Plain]:
         """Apply it, then wait until it is what was asked for."""
         manager = f"pulumi-kubernetes-{secrets.token_hex(4)}"
+        if "name" not in objects.metadata(inputs):
+            raise ProviderError(f"{subject} needs metadata.name: generateName is not served here")
         try:
             resource, path = self._address(inputs, wait=True)
-            if "name" not in objects.metadata(inputs):
-                raise ProviderError("metadata.name is not known, and generateName is not served")
             self._refuse_existing(subject, path, inputs)
             result = self._apply_patiently(path, inputs, manager)
         except ProviderError as error:
-            raise ProviderError(f"creating {_told(subject, inputs)}: {error}") from error
+            raise ProviderError(f"creating {outputs.told(subject, inputs)}: {error}") from error
         return objects.identifier(result), self._settled(
-            subject, resource, path, result, manager, timeout
+            subject, (resource, path), result, manager=manager, timeout=timeout
         )
 
     def _apply_patiently(self, path: str, inputs: Plain, manager: str) -> Plain:
@@ -211,7 +220,7 @@ class KubernetesProvider:
         while True:
             try:
                 return self._client().apply(
-                    path, _body(inputs), manager=manager, force=self._force(inputs)
+                    path, outputs.body(inputs), manager=manager, force=self._force(inputs)
                 )
             except ApiError as error:
                 if error.status != 404 or time.monotonic() > deadline:
@@ -221,23 +230,24 @@ class KubernetesProvider:
     def _settled(
         self,
         subject: Subject,
-        resource: Resource,
-        path: str,
+        where: tuple[Resource, str],
         applied: Plain,
+        *,
         manager: str,
         timeout: float,
     ) -> Plain:
+        resource, path = where
         seconds = awaiting.seconds_for(applied, timeout)
         try:
             final = awaiting.ready(self._client(), resource, path, applied, seconds)
         except ProviderError as error:
             current = self._client().get(path) or applied
             raise NotInitializedError(
-                f"{_told(subject, applied)} was applied, but {error}",
+                f"{outputs.told(subject, applied)} was applied, but {error}",
                 identifier=objects.identifier(applied),
-                outputs=_outputs(current, manager),
+                outputs=outputs.of(current, manager),
             ) from error
-        return _outputs(final, manager)
+        return outputs.of(final, manager)
 
     def read(
         self, subject: Subject, identifier: str, inputs: Plain, state: Plain
@@ -254,15 +264,15 @@ class KubernetesProvider:
             live = client.get(path)
             if live is None:
                 return None
-            manager = str(state.get(MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
+            manager = str(state.get(outputs.MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
             if not inputs:
-                return _imported(live), _outputs(live, manager)
+                return outputs.imported(live), outputs.of(live, manager)
             fresh = self._drifted(path, inputs, live, manager)
         except ApiError as error:
-            raise ProviderError(f"reading {_told(subject, inputs)}: {error}") from error
+            raise ProviderError(f"reading {outputs.told(subject, inputs)}: {error}") from error
         if fresh == inputs and objects.substance(live) == objects.substance(state):
-            return inputs, {**state, MANAGER: manager}
-        return fresh, _outputs(live, manager)
+            return inputs, {**state, outputs.MANAGER: manager}
+        return fresh, outputs.of(live, manager)
 
     def _drifted(self, path: str, inputs: Plain, live: Plain, manager: str) -> Plain:
         """Give `inputs` as the object has them.
@@ -270,50 +280,57 @@ class KubernetesProvider:
         The server itself tells whether they differ: where applying them again would change
         nothing, they do not, however they are written ("1000m" or "1").
         """
-        again = self._client().apply(path, _body(inputs), manager=manager, force=True, dry_run=True)
+        again = self._client().apply(
+            path, outputs.body(inputs), manager=manager, force=True, dry_run=True
+        )
         if objects.substance(again) == objects.substance(live):
             return inputs
-        return cast("Plain", _overlaid(inputs, live, again))
+        return cast("Plain", outputs.overlaid(inputs, live, again))
 
-    def preview_update(
-        self, subject: Subject, identifier: str, old: Plain, new: Plain, state: Plain
-    ) -> Plain:
+    def preview_update(self, subject: Subject, *, old: Plain, new: Plain, state: Plain) -> Plain:
         """Ask the API server what would come of it, where everything is known."""
         if values.has_unknown(new):
             return {**state, **new}
         try:
             _, path = self._address(new, wait=False)
-            manager = str(state.get(MANAGER) or "pulumi-kubernetes")
+            manager = str(state.get(outputs.MANAGER) or "pulumi-kubernetes")
             result = self._client().apply(
-                path, _body(new), manager=manager, force=self._force(new), dry_run=True
+                path, outputs.body(new), manager=manager, force=self._force(new), dry_run=True
             )
         except UnreachableError:
             return {**state, **new}
         except ApiError as error:
-            raise ProviderError(f"previewing {_told(subject, new)}: {_remedied(error)}") from error
-        return _outputs(result, manager)
+            raise ProviderError(
+                f"previewing {outputs.told(subject, new)}: {outputs.remedied(error)}"
+            ) from error
+        return outputs.of(result, manager)
 
     def update(
         self,
         subject: Subject,
         identifier: str,
+        *,
         old: Plain,
         new: Plain,
         state: Plain,
         timeout: float,
     ) -> Plain:
         """Apply the new inputs; what the program says no longer goes, since nobody else says it."""
-        manager = str(state.get(MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
+        manager = str(state.get(outputs.MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
         try:
             resource, path = self._address(new, wait=True)
-            result = self._client().apply(path, _body(new), manager=manager, force=self._force(new))
+            result = self._client().apply(
+                path, outputs.body(new), manager=manager, force=self._force(new)
+            )
         except UnreachableError:
             if self._on("skipUpdateUnreachable"):
                 return state
             raise
         except ApiError as error:
-            raise ProviderError(f"updating {_told(subject, new)}: {_remedied(error)}") from error
-        return self._settled(subject, resource, path, result, manager, timeout)
+            raise ProviderError(
+                f"updating {outputs.told(subject, new)}: {outputs.remedied(error)}"
+            ) from error
+        return self._settled(subject, (resource, path), result, manager=manager, timeout=timeout)
 
     def delete(self, subject: Subject, identifier: str, state: Plain, timeout: float) -> None:
         """Delete it and what it owns; wait until it is gone."""
@@ -336,82 +353,20 @@ class KubernetesProvider:
             if not self._on("deleteUnreachable"):
                 raise ProviderError(
                     f"{error}; if the cluster is gone for good, set deleteUnreachable on the "
-                    f"provider, or PULUMI_K8S_DELETE_UNREACHABLE"
+                    f"provider"
                 ) from error
         except ApiError as error:
             if error.status != 404:
-                raise ProviderError(f"deleting {_told(subject, state)}: {error}") from error
+                raise ProviderError(f"deleting {outputs.told(subject, state)}: {error}") from error
         except awaiting.FailedError as error:
-            raise ProviderError(f"deleting {_told(subject, state)}: {error}") from error
+            raise ProviderError(f"deleting {outputs.told(subject, state)}: {error}") from error
 
     def invoke(self, token: str, arguments: Plain) -> Plain:
         """Give the result of a function."""
-        if token == "kubernetes:yaml:decode":
+        if token == _DECODE:
             text = str(arguments.get("text") or "")
             return {"result": [document for document in yaml.safe_load_all(text) if document]}
         raise ProviderError(
             f"the stand-in for kubernetes knows no function {token}; it knows: "
-            f"kubernetes:yaml:decode; use the real plugin or leave it out of the local stack"
+            f"{_DECODE}; use the real plugin or leave it out of the local stack"
         )
-
-
-def _told(subject: Subject, inputs: Plain) -> str:
-    """Name an object for a person."""
-    meta = objects.metadata(inputs)
-    where = f" in namespace {meta['namespace']!r}" if meta.get("namespace") else ""
-    return f"{inputs.get('kind', subject.type)} {meta.get('name', subject.name)!r}{where}"
-
-
-def _remedied(error: ApiError) -> str:
-    """Say what to do about a conflict of field managers."""
-    if error.status != 409:
-        return str(error)
-    return (
-        f"{error}; another field manager set these fields: leave them to it (ignore_changes), or "
-        f'take them over with the annotation pulumi.com/patchForce: "true"'
-    )
-
-
-def _body(inputs: Plain) -> Plain:
-    return {key: value for key, value in inputs.items() if key != "status"}
-
-
-def _outputs(obj: Plain, manager: str) -> Plain:
-    """Give an object as outputs: without the field managers' book-keeping, secrets kept secret."""
-    meta = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
-    outputs = {**obj, "metadata": meta, MANAGER: manager or None}
-    if obj.get("kind") == "Secret":
-        for key in ("data", "stringData"):
-            if key in outputs:
-                outputs[key] = Secret(outputs[key])
-    return outputs
-
-
-def _unknown_yet(outputs: Plain) -> Plain:
-    """Mark what only the real creation will tell; a dry run makes it up."""
-    metadata = {**outputs["metadata"], **dict.fromkeys(objects.SERVER_METADATA, UNKNOWN)}
-    result = {**outputs, "metadata": metadata, "status": UNKNOWN}
-    if outputs.get("kind") == "Service" and isinstance(outputs.get("spec"), dict):
-        made_up = dict.fromkeys({"clusterIP", "clusterIPs"} & outputs["spec"].keys(), UNKNOWN)
-        result["spec"] = {**outputs["spec"], **made_up}
-    return result
-
-
-def _imported(live: Plain) -> Plain:
-    """Give the inputs that would make the object `live`."""
-    inputs = objects.substance(live)
-    inputs.pop("status", None)
-    return inputs
-
-
-def _overlaid(inputs: Any, live: Any, again: Any) -> Any:
-    """Give `inputs` with `live`'s values where applying them again would change something."""
-    if live == again:
-        return inputs
-    if isinstance(inputs, dict) and isinstance(live, dict) and isinstance(again, dict):
-        mine, theirs, wanted = cast("Plain", inputs), cast("Plain", live), cast("Plain", again)
-        overlaid = {
-            key: _overlaid(value, theirs.get(key), wanted.get(key)) for key, value in mine.items()
-        }
-        return {key: value for key, value in overlaid.items() if value is not None}
-    return live
