@@ -117,7 +117,6 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
         recorder=Recorder(parts.client, clock.now),
         node_classes=parts.node_classes,
         may_write=may_act,
-        launched=lambda launched: catalogue.wake() if launched.sold_out else None,
     )
     executor = Executor(carrier, parts.inbox)
 
@@ -176,13 +175,15 @@ def _listen(options: Options, parts: _Parts, loop: Loop) -> Callable[[], None]:
 
 def _end(parts: _Parts, executor: Executor, close: Callable[[], None]) -> int:
     failure = parts.supervisor.failure
-    _log.info("stopping", reason=str(failure) if failure is not None else "asked to")
-    if failure is None:
-        left = executor.close(STOP_SECONDS)
-        if left:
-            _log.info("commands dropped; they are planned again at the next start", commands=left)
-        if parts.lease is not None:
-            parts.lease.release()
+    if failure is not None:
+        _log.error("stopping", reason=str(failure))
+    else:
+        _log.info("stopping", reason="asked to")
+    left = executor.close(STOP_SECONDS)
+    if left:
+        _log.info("commands dropped; they are planned again at the next start", commands=left)
+    if parts.lease is not None:
+        parts.lease.release()
     close()
     sys.stdout.flush()
     return 0 if failure is None else 1

@@ -101,12 +101,15 @@ def _pages(client: Any, operation: str, field: str, key: str, **arguments: Any) 
 def _live_keys(kms: Any) -> list[str]:
     """Customer keys that are not waiting for their deletion, which takes at least seven days.
 
-    AWS makes its own keys, such as aws/ebs, when a service first needs one, and keeps them.
+    AWS makes keys of its own, under aliases such as aws/ebs, when a service first needs one, and keeps them.
     """
-    names = _pages(kms, "list_keys", "Keys", "KeyId")
-    keys = [kms.describe_key(KeyId=name)["KeyMetadata"] for name in names]
-    return [
-        key["KeyId"]
-        for key in keys
-        if key["KeyManager"] == "CUSTOMER" and key["KeyState"] != "PendingDeletion"
-    ]
+    aliases = kms.get_paginator("list_aliases").paginate()
+    aws_owned = {
+        alias.get("TargetKeyId")
+        for page in aliases
+        for alias in page["Aliases"]
+        if alias["AliasName"].startswith("alias/aws/")
+    }
+    names = [name for name in _pages(kms, "list_keys", "Keys", "KeyId") if name not in aws_owned]
+    states = {name: kms.describe_key(KeyId=name)["KeyMetadata"]["KeyState"] for name in names}
+    return [name for name, state in states.items() if state != "PendingDeletion"]

@@ -81,7 +81,8 @@ def test_up_again_changes_nothing(journey: Journey) -> None:
 
 
 def test_secrets_are_not_in_the_state_in_clear(journey: Journey) -> None:
-    secret = journey.here.kubeconfig.read_text().split("client-key-data:")[1].split()[0]
+    kubeconfig = json.loads(journey.here.kubeconfig.read_text())
+    secret = kubeconfig["users"][0]["user"]["client-key-data"]
 
     state = journey.run("pulumi", "stack", "export", "--stack", "local")
 

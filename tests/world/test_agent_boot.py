@@ -68,6 +68,10 @@ class Cloud:
         status = json.loads((Path(self.world.folder) / "agent-status.json").read_text())
         return status["instances"].get(instance_id, {})
 
+    def labelled(self, key: str, value: str) -> list[Any]:
+        """Nodes with a label."""
+        return items(self.api.get("/api/v1/nodes", {"labelSelector": f"{key}={value}"}), "items")
+
     def node(self, instance_id: str) -> Any:
         """The Node of an instance, None if there is none."""
         for node in items(self.api.get("/api/v1/nodes"), "items"):
@@ -117,6 +121,31 @@ def test_an_instance_becomes_the_node_that_its_user_data_describes(cloud: Cloud)
     assert dig(node, "status", "allocatable", "pods") == "17"
     assert dig(node, "status", "nodeInfo", "kubeletVersion").startswith("v1.34.")
     assert cloud.story(instance_id)["state"] == "joined"
+
+
+def test_instances_of_a_managed_node_group_join_with_its_labels_and_taints(cloud: Cloud) -> None:
+    cloud.eks.get_waiter("cluster_active").wait(
+        name=CLUSTER, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )
+
+    cloud.eks.create_nodegroup(
+        clusterName=CLUSTER,
+        nodegroupName="system",
+        subnets=[cloud.subnet],
+        nodeRole="arn:aws:iam::123456789012:role/system",
+        scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 2},
+        instanceTypes=["m6g.large"],
+        amiType="AL2023_ARM_64_STANDARD",
+        labels={"tier": "system"},
+        taints=[{"key": "CriticalAddonsOnly", "value": "true", "effect": "NO_SCHEDULE"}],
+    )
+
+    nodes = until(lambda: cloud.labelled("tier", "system"), lambda nodes: len(nodes) == 2)
+    assert {dig(node, "metadata", "labels")["eks.amazonaws.com/nodegroup"] for node in nodes} == {
+        "system"
+    }
+    taint = {"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}
+    assert all(taint in items(node, "spec", "taints") for node in nodes)
 
 
 def test_a_node_goes_away_with_its_instance_unless_a_finalizer_holds_it(cloud: Cloud) -> None:
@@ -212,7 +241,12 @@ def _furnish(world: World) -> Cloud:
     iam, ec2, eks = (
         session.client(name, endpoint_url=world.aws_endpoint) for name in ("iam", "ec2", "eks")
     )
-    for role, service in (("control-plane", "eks"), ("node", "ec2"), ("stranger", "ec2")):
+    for role, service in (
+        ("control-plane", "eks"),
+        ("node", "ec2"),
+        ("stranger", "ec2"),
+        ("system", "ec2"),
+    ):
         iam.create_role(RoleName=role, AssumeRolePolicyDocument=_trust(service))
         iam.create_instance_profile(InstanceProfileName=role)
         iam.add_role_to_instance_profile(InstanceProfileName=role, RoleName=role)

@@ -32,9 +32,12 @@ class CurrentSpec(wire.Wire):
 
 
 class CurrentStatus(wire.Wire):
-    """The lists of a status that a patch may have to keep parts of."""
+    """What of a status a patch may have to keep or take away parts of."""
 
     conditions: list[Json] | None = None
+    resources: Json | None = None
+    capacity: Json | None = None
+    allocatable: Json | None = None
 
 
 class CurrentMeta(wire.Wire):
@@ -119,8 +122,8 @@ def node_claim_patches(command: commands.PatchNodeClaim, found: Current, now: da
         ("providerID", command.provider_id),
         ("nodeName", command.node_name),
         ("imageID", command.image_id),
-        ("capacity", None if command.capacity is None else quantities(command.capacity)),
-        ("allocatable", None if command.allocatable is None else quantities(command.allocatable)),
+        ("capacity", _replacing(found.status.capacity, command.capacity)),
+        ("allocatable", _replacing(found.status.allocatable, command.allocatable)),
         (
             "lastPodEventTime",
             None if command.last_pod_event is None else time(command.last_pod_event),
@@ -145,7 +148,7 @@ def node_pool_patches(command: commands.PatchNodePool, found: Current, now: date
     if command.nodes is not None:
         status["nodes"] = command.nodes
     if command.resources is not None:
-        status["resources"] = quantities(command.resources)
+        status["resources"] = _replacing(found.status.resources, command.resources)
     if command.conditions:
         status["conditions"] = merged_conditions(found, command.conditions, now)
     changes: Json = {}
@@ -240,6 +243,13 @@ def owner(value: Owner) -> Json:
 def time(value: datetime) -> str:
     """A time as metav1.Time spells it: whole seconds, UTC."""
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _replacing(known: Json | None, wanted: Mapping[str, int] | None) -> Json | None:
+    """A merge patch that leaves exactly `wanted`: what is known and not wanted is taken away by null."""
+    if wanted is None:
+        return None
+    return {**dict.fromkeys(known or ()), **quantities(wanted)}
 
 
 def _duration(value: timedelta | None) -> str:

@@ -1,0 +1,1 @@
+"""Where nodes come from: the door every cloud keeps, and the clouds."""

@@ -1,0 +1,1 @@
+"""The API server: six verbs, watches, the Lease, Events and evictions."""

@@ -8,6 +8,7 @@ An object that cannot be read is left out, counted and logged once per version; 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from daiku import events
 from daiku.api import decode
@@ -16,6 +17,9 @@ from daiku.kube import errors
 from daiku.kube.backoff import Backoff
 from daiku.kube.client import Client
 from daiku.telemetry import log, metrics
+
+LONGEST_SECONDS: Final = 10.0
+"""Longest wait between two tries: CRDs may come after the controller, and should be noticed soon."""
 
 _log = log.get("watch")
 
@@ -35,11 +39,13 @@ class Watcher:
     _version: str = ""
     _versions_seen: dict[str, str] = field(default_factory=dict[str, str])
     """Object key -> resource version last put, so that a new list only puts what changed."""
+    _problem: str = ""
+    """What was last complained about; empty once it works again."""
     _complained: dict[str, str] = field(default_factory=dict[str, str])
 
     def run(self) -> None:
         """List and watch until `stop` is set."""
-        backoff = Backoff()
+        backoff = Backoff(LONGEST_SECONDS)
         while not self.stop.is_set():
             try:
                 if not self._version:
@@ -51,16 +57,25 @@ class Watcher:
             except (errors.KubeError, decode.Unreadable) as error:
                 metrics.WATCH_FAILURES.labels(self.kind.name).inc()
                 wait = getattr(error, "retry_after_seconds", None) or backoff.wait_seconds()
-                _log.warning(
-                    "watch failed",
-                    kind=self.kind.name,
-                    error=str(error),
-                    wait_seconds=round(wait, 1),
-                )
+                self._complain_once(error, wait)
                 if isinstance(error, errors.NotFound | errors.Denied):
                     # The kind or the permission may come later (CRDs after the Deployment): ask from the start.
                     self._version = ""
                 self.stop.wait(wait)
+
+    def _complain_once(self, error: Exception, wait_seconds: float) -> None:
+        """Say what is wrong when it begins, not at every try."""
+        text = str(error)
+        if isinstance(error, errors.NotFound) and "." in self.kind.api_version:
+            text = (
+                f"{self.kind.name} of {self.kind.api_version} is not known to the API server: install the CRDs "
+                f"({error})"
+            )
+        if text != self._problem:
+            self._problem = text
+            _log.warning(
+                "watch failed", kind=self.kind.name, error=text, wait_seconds=round(wait_seconds, 1)
+            )
 
     def _list(self) -> None:
         found: dict[str, str] = {}
@@ -87,6 +102,7 @@ class Watcher:
             if self.stop.is_set():
                 return
             backoff.reset()
+            self._problem = ""
             line = decode.line(content)
             if line.type == "ERROR":
                 reason = decode.status(bytes(line.object))

@@ -11,11 +11,10 @@ from typing import TypeVar
 from daiku import commands, events
 from daiku.api import encode, kinds
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.provider import CloudProvider, LaunchedInstance
+from daiku.cloud.provider import CloudProvider
 from daiku.kube import errors, eviction
 from daiku.kube.client import Client
 from daiku.kube.record import Recorder
-from daiku.model import labels
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.nodeclass import NodeClass
 from daiku.runtime import clock
@@ -44,8 +43,6 @@ class Carrier:
     recorder: Recorder
     node_classes: NodeClassIndex
     may_write: Callable[[], bool]
-    launched: Callable[[LaunchedInstance], None]
-    """Told of every launch, and of the pools that were sold out on the way."""
 
     def carry(self, command: commands.Command) -> Sequence[events.Event]:
         """Carry `command` out and give what happened beside it being done.
@@ -127,7 +124,6 @@ class Carrier:
         launched = self._cloud(
             "Create", lambda: self.cloud.launch(claim, node_class, command.options)
         )
-        self.launched(launched)
         return (events.Launched(claim.meta.name, launched),)
 
     def _cloud(self, method: str, call: Callable[[], T]) -> T:
@@ -151,24 +147,7 @@ def _delete(client: Client, path: str, uid: str) -> None:
 
 
 def count(command: commands.Command, outcome: str, seconds: float) -> None:
-    """Count a command that ended, and what it was about."""
+    """Count a command that ended."""
     name = type(command).__name__
     metrics.COMMANDS.labels(name, outcome).inc()
     metrics.COMMAND_SECONDS.labels(name).observe(seconds)
-    if outcome != "done":
-        return
-    match command:
-        case commands.CreateNodeClaim():
-            pool = command.node_claim.meta.labels.get(labels.NODEPOOL, "")
-            metrics.NODECLAIMS_CREATED.labels("provisioned", pool, "false").inc()
-        case commands.DeleteNodeClaim():
-            metrics.NODECLAIMS_DISRUPTED.labels(_snake(command.reason), "", "").inc()
-        case _:
-            pass
-
-
-def _snake(reason: str) -> str:
-    """InsufficientCapacity -> insufficient_capacity."""
-    return "".join(
-        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
-    )

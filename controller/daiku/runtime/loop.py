@@ -13,6 +13,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.runtime import clock
 from daiku.runtime.carrier import NodeClassIndex
 from daiku.runtime.executor import Executor
+from daiku.runtime.gauges import Gauges
 from daiku.runtime.inbox import Inbox
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
@@ -40,6 +41,7 @@ class Loop:
     stopping: Callable[[], bool]
     node_classes_changed: Callable[[], None]
     """Called when a node class came, changed or went."""
+    gauges: Gauges = field(default_factory=Gauges)
     is_synced: bool = False
     """Whether every kind has been listed; others may read it."""
     _dirty: bool = True
@@ -67,6 +69,8 @@ class Loop:
                 self._keep_only(lambda name: name != event.key)
             case events.Listed() if event.kind is NodeClass:
                 self._keep_only(lambda name: name in event.keys)
+            case events.Done():
+                self.gauges.carried(event.command)
             case _:
                 pass
 
@@ -101,6 +105,7 @@ class Loop:
         self._next = now + PACE
         metrics.TICKS.inc()
         metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
+        self.gauges.observe(snapshot, plan.report)
         self._report(plan, elapsed)
         for command in plan.commands:
             self.cluster.begin(command, now)
@@ -109,11 +114,6 @@ class Loop:
             self.executor.submit(command)
 
     def _report(self, plan: Plan, elapsed: float) -> None:
-        report = plan.report
-        metrics.UNSCHEDULABLE_PODS.labels("provisioner").set(
-            sum(len(each.pods) for each in report.unschedulable)
-        )
-        metrics.CLUSTER_PRICE.set(report.usd_per_hour)
         if plan.commands:
             counts: dict[str, int] = {}
             for command in plan.commands:
@@ -121,6 +121,6 @@ class Loop:
             _log.info(
                 "planned",
                 seconds=round(elapsed, 3),
-                usd_per_hour=round(report.usd_per_hour, 4),
+                usd_per_hour=round(plan.report.usd_per_hour, 4),
                 **counts,
             )

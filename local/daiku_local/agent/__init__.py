@@ -5,6 +5,8 @@ Node and nobody runs the controller's pod. This package does both and nothing el
 the Node that an instance's user data describes, *workloads* runs pods of local images as
 processes. kwok plays the kubelet for every other pod.
 
-Pure: user_data, quantities, instance_types, kubelet, node, pods, environment, status, probes.
-At the edge: aws_api, kubernetes_api, boot, tokens, addresses, child, process_pod, workloads.
+Pure: objects, quantities; user_data, instance_types, kubelet, node; environment, pods, probes
+(but for asking), status, container_life.
+At the edge: kubernetes_api, aws_api, files, settings; boot; addresses, tokens, preparation, records,
+child, probing, process_pod, workloads; supervisor, which starts and ends it all.
 """

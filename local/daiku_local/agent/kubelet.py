@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from daiku_local.agent import quantities
 from daiku_local.agent.instance_types import InstanceType
-from daiku_local.agent.objects import Json, dig, items, mapping
+from daiku_local.agent.objects import Json, items, mapping
 from daiku_local.agent.user_data import NodeConfig
 
 VM_MEMORY_OVERHEAD = 0.04
@@ -222,10 +222,3 @@ def _is_own(key: str) -> bool:
 
 def _is_within(domain: str, parents: tuple[str, ...]) -> bool:
     return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)
-
-
-def summary(resources: Resources) -> str:
-    """Give the three numbers a person looks for, for a log line."""
-    return " ".join(
-        f"{name}={dig(resources.allocatable, name)}" for name in ("cpu", "memory", "pods")
-    )

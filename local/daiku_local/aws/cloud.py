@@ -4,7 +4,6 @@ Everything mutable in it, moto's models included, is used by one thread at a tim
 holds `lock`. Only the weather and the usage counts may be used without.
 """
 
-import secrets
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,8 +65,3 @@ class Asked(dict[str, Any]):
 
 Handler = Callable[[Cloud, Asked], Mapping[str, Any]]
 """One operation: gives its result, or raises AwsError."""
-
-
-def identifier(prefix: str) -> str:
-    """A new id as EC2 makes them: the prefix and 17 hexadecimal digits."""
-    return f"{prefix}-{secrets.token_hex(9)[:17]}"

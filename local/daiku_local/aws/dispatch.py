@@ -8,8 +8,9 @@ from daiku_local.aws import operations
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.errors import AwsError, NotOurs
 from daiku_local.aws.moto_door import ServiceException
+from daiku_local.aws.wire import reply as replies
 from daiku_local.aws.wire.call import Call
-from daiku_local.aws.wire.reply import Reply, of_error, of_result
+from daiku_local.aws.wire.reply import Reply
 
 THROTTLED = {
     "ec2": ("RequestLimitExceeded", "Request limit exceeded.", 503),
@@ -39,9 +40,9 @@ class Dispatcher:
                 raise _throttled(call.service)
             return self._perform(call, forward)
         except AwsError as error:
-            return of_error(call.service, error)
+            return replies.of_error(call.service, error)
         except ServiceException as error:
-            return of_error(call.service, AwsError(error.code, error.message))
+            return replies.of_error(call.service, AwsError(error.code, error.message))
 
     def _perform(self, call: Call, forward: Forward) -> Reply:
         cloud = self.cloud
@@ -60,10 +61,10 @@ class Dispatcher:
                 with cloud.lock:
                     cloud.timeline.settle()
                     result = handler(cloud, asked)
-                    return of_result(call.service, call.operation, result)
+                    return replies.of_result(call.service, call.operation, result)
         except NotOurs:
             return self._forward(call, forward, checked=False)
-        return of_result(call.service, call.operation, result)
+        return replies.of_result(call.service, call.operation, result)
 
     def _forward(self, call: Call, forward: Forward, *, checked: bool) -> Reply:
         """Have moto answer; `checked`: with our own checks before it and repairs after it."""

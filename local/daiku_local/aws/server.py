@@ -22,7 +22,8 @@ from daiku_local.aws.cloud import Cloud
 from daiku_local.aws.dispatch import Dispatcher
 from daiku_local.aws.errors import AwsError
 from daiku_local.aws.wire import call as calls
-from daiku_local.aws.wire.reply import Reply, of_error
+from daiku_local.aws.wire import reply as replies
+from daiku_local.aws.wire.reply import Reply
 
 HOST = "127.0.0.1"
 Environ = dict[str, Any]
@@ -69,7 +70,7 @@ class Application:
         except Exception as error:  # noqa: BLE001 a defect here must reach the client as AWS's 500
             traceback.print_exc(file=sys.stderr)
             message = f"{call.service}:{call.operation} failed inside the stand-in AWS: {error!r}"
-            return of_error(call.service, AwsError("InternalError", message, status=500))
+            return replies.of_error(call.service, AwsError("InternalError", message, status=500))
 
     def _own(self, method: str, path: str, body: bytes) -> Reply:
         if (method, path) == ("GET", "/_health"):

@@ -1,0 +1,1 @@
+"""EC2 as a cloud: everything that calls AWS lies here."""

@@ -1,0 +1,1 @@
+"""A cloud of Node objects without machines."""

@@ -6,13 +6,13 @@ set here, since moto drops most of what a launch template says. One interface on
 beyond device 0 are not made.
 """
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daiku_local.aws.cloud import Cloud, identifier
-from daiku_local.aws.ec2 import facts, lifecycle, placement, templates, volumes
-from daiku_local.aws.ec2.moto_instance import encoded, make
+from daiku_local.aws.cloud import Cloud
+from daiku_local.aws.ec2 import facts, lifecycle, moto_instance, placement, templates, volumes
 from daiku_local.aws.ec2.records import Launch
 from daiku_local.aws.errors import AwsError
 
@@ -121,7 +121,7 @@ def _check_user_data(text: str | None) -> None:
     if text is None:
         return
     try:
-        size = len(encoded(text))
+        size = len(moto_instance.decode(text))
     except ValueError:
         raise AwsError(
             "InvalidUserData.Malformed", "Invalid BASE64 encoding of user data."
@@ -139,7 +139,7 @@ def perform(cloud: Cloud, order: Order, count: int) -> list[Any]:
         AwsError: The subnet has too few free addresses, or moto refused.
     """
     placement.check_addresses(order.place, count)
-    instances = make(
+    instances = moto_instance.make(
         cloud,
         order.image,
         order.merged,
@@ -166,7 +166,7 @@ def _dress(cloud: Cloud, order: Order, instance: Any) -> None:
     instance.placement.group_name = (order.merged.get("Placement") or {}).get("GroupName") or ""
     launch = Launch(
         capacity_type=order.capacity_type,
-        spot_request_id=f"sir-{identifier('x')[2:10]}" if spot else None,
+        spot_request_id=f"sir-{secrets.token_hex(4)}" if spot else None,
         template=order.merged,
         client_token=order.client_token,
         number=next(cloud.launches.numbers),

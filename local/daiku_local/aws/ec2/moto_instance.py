@@ -17,7 +17,7 @@ from daiku_local.aws.cloud import Cloud
 from daiku_local.aws.ec2.placement import Place
 
 
-def encoded(text: str) -> bytes:
+def decode(text: str) -> bytes:
     """What a base64 text holds.
 
     Raises:

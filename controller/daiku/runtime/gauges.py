@@ -1,0 +1,97 @@
+"""What the metrics say of the cluster, derived from each snapshot that is decided on.
+
+Counters of nodes come from the difference between two snapshots, so they count what happened to the cluster, whoever
+caused it.
+"""
+
+from dataclasses import dataclass, field
+
+from daiku import commands
+from daiku.model import labels
+from daiku.report import Report
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+from daiku.telemetry import metrics
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """By what a node is counted."""
+
+    nodepool: str
+    capacity_type: str
+    zone: str
+
+
+@dataclass(slots=True)
+class Gauges:
+    """Sets the metrics of the cluster. One thread uses it."""
+
+    _claims: dict[str, _Place] | None = None
+    _nodes: dict[str, _Place] = field(default_factory=dict[str, _Place])
+
+    def observe(self, snapshot: Snapshot, report: Report) -> None:
+        """Set what a snapshot and its report say."""
+        ours = [s for s in snapshot.state_nodes if s.claim is not None]
+        nodes = {s.name: _place(s) for s in ours if s.node is not None and s.is_registered}
+        claims = {s.claim_name: _place(s) for s in ours}
+        # The first snapshot shows what was there before this process; none of that happened now.
+        if self._claims is not None:
+            _count(metrics.NODES_CREATED, nodes, self._nodes)
+            _count(metrics.NODES_TERMINATED, self._nodes, nodes)
+            for name, place in self._claims.items():
+                if name not in claims:
+                    metrics.NODECLAIMS_TERMINATED.labels(
+                        place.nodepool, place.capacity_type, place.zone
+                    ).inc()
+        self._claims, self._nodes = claims, nodes
+        metrics.CLUSTER_STATE_NODES.set(sum(s.node is not None for s in snapshot.state_nodes))
+        metrics.CLUSTER_PRICE.set(report.usd_per_hour)
+        metrics.UNSCHEDULABLE_PODS.labels("provisioner").set(
+            sum(len(each.pods) for each in report.unschedulable)
+        )
+        for pool in snapshot.node_pools:
+            for resource, amount in (pool.limits or {}).items():
+                metrics.NODEPOOL_LIMIT.labels(resource, pool.meta.name).set(_base(resource, amount))
+            for resource, amount in (pool.status_resources or {}).items():
+                metrics.NODEPOOL_USAGE.labels(resource, pool.meta.name).set(_base(resource, amount))
+
+    def carried(self, command: commands.Command) -> None:
+        """Count what a command that was carried out means."""
+        match command:
+            case commands.CreateNodeClaim():
+                pool = command.node_claim.meta.labels.get(labels.NODEPOOL, "")
+                metrics.NODECLAIMS_CREATED.labels("provisioned", pool, "false").inc()
+            case commands.DeleteNodeClaim():
+                place = (self._claims or {}).get(command.name, _Place("", "", ""))
+                metrics.NODECLAIMS_DISRUPTED.labels(
+                    _snake(command.reason), place.nodepool, place.capacity_type
+                ).inc()
+            case _:
+                pass
+
+
+def _place(state_node: StateNode) -> _Place:
+    claim = state_node.claim
+    known = claim.meta.labels if claim is not None else {}
+    return _Place(
+        state_node.nodepool, known.get(labels.CAPACITY_TYPE, ""), known.get(labels.ZONE, "")
+    )
+
+
+def _count(counter: metrics.Counter, now: dict[str, _Place], before: dict[str, _Place]) -> None:
+    for name, place in now.items():
+        if name not in before:
+            counter.labels(place.nodepool, place.zone).inc()
+
+
+def _base(resource: str, amount: int) -> float:
+    """An amount in the unit that metrics use: cores, bytes, counts."""
+    return amount / 1000 if resource == "cpu" else amount
+
+
+def _snake(reason: str) -> str:
+    """InsufficientCapacity -> insufficient_capacity."""
+    return "".join(
+        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
+    )
