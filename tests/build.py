@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from daiku import events
-from daiku.cloud.provider import Instance, LaunchedInstance
 from daiku.events import Object
-from daiku.model import labels, nodepool_hash, resources
+from daiku.model import labels, resources
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.model.daemonset import DaemonSet
@@ -368,37 +367,3 @@ def cluster(
         )
     made.apply(events.CatalogueRefreshed(catalogue_of or catalogue()))
     return made
-
-
-def hash_of(pool: NodePool) -> str:
-    return nodepool_hash.of(pool.template)
-
-
-def launched(
-    claim: str = "default-aaaaa", *, sold_out: tuple[tuple[str, str, str], ...] = ()
-) -> LaunchedInstance:
-    room = resources.parse({"cpu": "4", "memory": "8Gi", "pods": "110"})
-    return LaunchedInstance(
-        provider_id=f"kwok://{claim}",
-        instance_type="c-4x",
-        zone="zone-a",
-        capacity_type="on-demand",
-        image_id="ami-1",
-        labels={labels.INSTANCE_TYPE: "c-4x", labels.ZONE: "zone-a"},
-        annotations={"cloud": "yes"},
-        capacity=room,
-        allocatable=room,
-        sold_out=sold_out,
-    )
-
-
-def instance(
-    claim: str = "default-aaaaa", *, launched: datetime = NOW, terminating: bool = False
-) -> Instance:
-    return Instance(
-        provider_id=f"kwok://{claim}",
-        node_claim=claim,
-        nodepool="default",
-        launched=launched,
-        terminating=terminating,
-    )

@@ -173,8 +173,7 @@ def test_scaling_to_nothing_takes_every_node_and_instance_away(journey: Journey)
     _scale(journey, 0)
 
     wait("no pod, node or instance left", lambda: _is_empty(journey), 240)
-
-    assert journey.kubectl("get", "nodeclaims")["items"] == []
+    wait("no claim left", lambda: journey.kubectl("get", "nodeclaims")["items"] == [], 20)
 
 
 def _is_empty(journey: Journey) -> bool:

@@ -1,14 +1,23 @@
 """What tests of the stand-in plugins share: a program in a folder, run by the real Pulumi engine."""
 
+import contextlib
+import datetime as dt
 import json
+import os
 import subprocess
 import sys
 import textwrap
+import uuid
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+
+from daiku_local import down, environment, toolchain, up
+from daiku_local.world import World
 
 HEAD = """
 import json
@@ -17,6 +26,17 @@ import pulumi_aws as aws
 import pulumi_eks as eks
 import pulumi_kubernetes as k8s
 from pulumi import Output, ResourceOptions
+"""
+
+NETWORK = """
+    zones = aws.get_availability_zones(state="available").names
+    vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"})
+    subnets = [
+        aws.ec2.Subnet(
+            f"subnet-{i}", vpc_id=vpc.id, cidr_block=f"10.0.{i}.0/24", availability_zone=zones[i]
+        )
+        for i in range(2)
+    ]
 """
 
 
@@ -108,3 +128,37 @@ def make(folder: Path, env: dict[str, str]) -> Stack:
     Path(env["PULUMI_BACKEND_URL"].removeprefix("file://")).mkdir(parents=True, exist_ok=True)
     stack.run("stack", "init", "test")
     return stack
+
+
+@contextlib.contextmanager
+def world_in(folder: Path) -> Generator[World]:
+    """A running world, stopped at the end."""
+    place = folder / "world"
+    yield up.up(place, toolchain.ensure(), dt.datetime.now(dt.UTC), print)  # noqa: TID251
+    down.down(place, print)
+
+
+@contextlib.contextmanager
+def stack_in(folder: Path, world: World) -> Generator[Stack]:
+    """An empty stack of a world, destroyed at the end."""
+    env = environment.of_commands(world, toolchain.ensure().folder, os.environ)
+    made = make(folder / f"p{uuid.uuid4().hex[:8]}", env)
+    yield made
+    made.run("destroy", "--yes", "--skip-preview")
+
+
+def client(world: World, service: str) -> Any:
+    """A client of the world's AWS."""
+    return boto3.client(
+        service,
+        region_name=world.region,
+        endpoint_url=world.aws_endpoint,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106 - the stand-in AWS takes any
+    )
+
+
+def own_vpcs(world: World) -> list[str]:
+    """Ids of the VPCs that somebody made."""
+    found = client(world, "ec2").describe_vpcs()["Vpcs"]
+    return [vpc["VpcId"] for vpc in found if not vpc["IsDefault"]]

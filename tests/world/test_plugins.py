@@ -1,74 +1,31 @@
-"""The stand-in provider plugins under the real Pulumi engine, on a real world."""
+"""The stand-in provider plugins under the real Pulumi engine: AWS resources, and every refusal."""
 
-import datetime as dt
-import os
-import uuid
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
 from tests.world import plugin_stack
 from tests.world.plugin_stack import Stack
 
-from daiku_local import down, environment, toolchain, up
 from daiku_local.world import World
 
 pytestmark = pytest.mark.world
 
-NODE = """
-apiVersion: v1
-kind: Node
-metadata: {name: n1, annotations: {kwok.x-k8s.io/node: fake}}
-status:
-  capacity: {cpu: "8", memory: 16Gi, pods: "50"}
-  allocatable: {cpu: "8", memory: 16Gi, pods: "50"}
-"""
-NETWORK = """
-    zones = aws.get_availability_zones(state="available").names
-    vpc = aws.ec2.Vpc("vpc", cidr_block="10.0.0.0/16", tags={"Name": "vpc"})
-    subnets = [
-        aws.ec2.Subnet(
-            f"subnet-{i}", vpc_id=vpc.id, cidr_block=f"10.0.{i}.0/24", availability_zone=zones[i]
-        )
-        for i in range(2)
-    ]
-"""
-
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
-    folder = tmp_path_factory.mktemp("plugins") / "world"
-    yield up.up(folder, toolchain.ensure(), dt.datetime.now(dt.UTC), print)  # noqa: TID251
-    down.down(folder, print)
+    with plugin_stack.world_in(tmp_path_factory.mktemp("plugins")) as made:
+        yield made
 
 
 @pytest.fixture
 def stack(world: World, tmp_path: Path) -> Generator[Stack]:
-    env = environment.of_commands(world, toolchain.ensure().folder, os.environ)
-    made = plugin_stack.make(tmp_path / f"p{uuid.uuid4().hex[:8]}", env)
-    yield made
-    made.run("destroy", "--yes", "--skip-preview")
-
-
-def _client(world: World, service: str) -> Any:
-    return boto3.client(
-        service,
-        region_name=world.region,
-        endpoint_url=world.aws_endpoint,
-        aws_access_key_id="local",
-        aws_secret_access_key="local",  # noqa: S106 - the stand-in AWS takes any
-    )
-
-
-def _own_vpcs(world: World) -> list[str]:
-    found = _client(world, "ec2").describe_vpcs()["Vpcs"]
-    return [vpc["VpcId"] for vpc in found if not vpc["IsDefault"]]
+    with plugin_stack.stack_in(tmp_path, world) as made:
+        yield made
 
 
 EVERYTHING = (
-    NETWORK
+    plugin_stack.NETWORK
     + """
     gateway = aws.ec2.InternetGateway("gateway", vpc_id=vpc.id)
     table = aws.ec2.RouteTable("table", vpc_id=vpc.id)
@@ -193,12 +150,12 @@ def test_aws_resources_are_made_stay_as_they_are_and_leave_nothing(
     assert made["account"] == world.account
     assert made["place"] == [world.region, "aws"]
     assert len(made["found"]) == 2
-    assert _own_vpcs(world) == [made["vpc"]]
+    assert plugin_stack.own_vpcs(world) == [made["vpc"]]
     assert stack.steps() == {}
     stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     stack.run("destroy", "--yes", "--skip-preview")
-    assert _own_vpcs(world) == []
-    assert _client(world, "iam").list_roles()["Roles"] == []
+    assert plugin_stack.own_vpcs(world) == []
+    assert plugin_stack.client(world, "iam").list_roles()["Roles"] == []
 
 
 def test_a_live_input_is_changed_in_place_and_a_fixed_one_makes_another_resource(
@@ -224,17 +181,21 @@ def test_a_live_input_is_changed_in_place_and_a_fixed_one_makes_another_resource
     assert stack.steps() == {"vpc": "replace", "subnet": "replace"}
     stack.up()
     assert stack.state()["vpc"]["id"] != first
-    assert _own_vpcs(world) == [stack.state()["vpc"]["id"]]
+    assert plugin_stack.own_vpcs(world) == [stack.state()["vpc"]["id"]]
 
 
 def test_a_resource_that_somebody_deleted_or_changed_is_set_right(
     world: World, stack: Stack
 ) -> None:
-    stack.up(NETWORK + '    queue = aws.sqs.Queue("queue", visibility_timeout_seconds=40)')
+    stack.up(
+        plugin_stack.NETWORK + '    queue = aws.sqs.Queue("queue", visibility_timeout_seconds=40)'
+    )
     before = stack.state()
     url = before["queue"]["outputs"]["url"]
-    _client(world, "ec2").delete_subnet(SubnetId=before["subnet-1"]["id"])
-    _client(world, "sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "50"})
+    plugin_stack.client(world, "ec2").delete_subnet(SubnetId=before["subnet-1"]["id"])
+    plugin_stack.client(world, "sqs").set_queue_attributes(
+        QueueUrl=url, Attributes={"VisibilityTimeout": "50"}
+    )
 
     stack.run("refresh", "--yes", "--skip-preview")
 
@@ -368,244 +329,3 @@ def test_secret_inputs_and_secrets_of_the_cluster_stay_secret(stack: Stack) -> N
     kept = stack.state_file()
     assert "open-sesame" not in kept
     assert "b3Blbi1zZXNhbWU=" not in kept
-
-
-OBJECTS = """
-    space = k8s.core.v1.Namespace("space")
-    where = {"namespace": space.metadata.name}
-    conf = k8s.core.v1.ConfigMap("conf", metadata=where, data={"a": "%(a)s"})
-    definition = k8s.apiextensions.v1.CustomResourceDefinition(
-        "definition",
-        metadata={"name": "widgets.plugins.example"},
-        spec={
-            "group": "plugins.example",
-            "scope": "Namespaced",
-            "names": {"kind": "Widget", "plural": "widgets"},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {
-                                "spec": {
-                                    "type": "object",
-                                    "properties": {"size": {"type": "integer"}},
-                                }
-                            },
-                        }
-                    },
-                }
-            ],
-        },
-    )
-    widget = k8s.apiextensions.CustomResource(
-        "widget",
-        api_version="plugins.example/v1",
-        kind="Widget",
-        metadata=where,
-        spec={"size": %(size)s},
-        opts=ResourceOptions(depends_on=[definition]),
-    )
-    labels = {"app": "x"}
-    limits = {"requests": {"cpu": "1000m"}}
-    deployment = k8s.apps.v1.Deployment(
-        "deployment",
-        metadata=where,
-        spec={
-            "replicas": %(replicas)s,
-            "selector": {"match_labels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "c", "image": "pause", "resources": limits}]},
-            },
-        },
-        opts=ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="5s")),
-    )
-    service = k8s.core.v1.Service(
-        "service", metadata=where, spec={"selector": labels, "ports": [{"port": 80}]}
-    )
-    account = k8s.core.v1.ServiceAccount("account", metadata=where)
-    role = k8s.rbac.v1.ClusterRole(
-        "role", rules=[{"api_groups": [""], "resources": ["pods"], "verbs": ["get"]}]
-    )
-    k8s.rbac.v1.ClusterRoleBinding(
-        "binding",
-        role_ref={
-            "api_group": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": role.metadata.name,
-        },
-        subjects=[{"kind": "ServiceAccount", "name": account.metadata.name, **where}],
-    )
-    pulumi.export("space", space.metadata.name)
-    pulumi.export("ready", deployment.status.ready_replicas)
-"""
-
-
-def test_objects_are_applied_awaited_set_right_and_removed(stack: Stack) -> None:
-    first = OBJECTS % {"a": 1, "size": 3, "replicas": 2}
-    stack.write(first)
-    assert set(stack.steps().values()) == {"create"}
-
-    waited = stack.up(check=False)
-    assert "0 of 2 replicas are available; pod deployment-" in waited
-    stack.kubectl("apply", "-f", "-", given=NODE)
-    assert stack.steps() == {"deployment": "update"}
-    stack.up()
-    assert stack.steps() == {}
-    stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-
-    stack.write(OBJECTS % {"a": 2, "size": 4, "replicas": 3})
-    assert stack.steps() == {"conf": "replace", "widget": "update", "deployment": "update"}
-    stack.up()
-    made = stack.outputs()
-    assert made["ready"] == 3
-
-    widget = stack.state()["widget"]["id"].split("/")[1]
-    deployment = stack.state()["deployment"]["id"].split("/")[1]
-    here = ("-n", made["space"])
-    stack.kubectl("delete", "widgets", widget, *here)
-    stack.kubectl("scale", "deployment", deployment, "--replicas=1", *here)
-    stack.run("refresh", "--yes", "--skip-preview")
-    assert stack.steps() == {"widget": "create", "deployment": "update"}
-    conflict = stack.up(check=False)
-    assert 'conflict with "kubectl"' in conflict
-    assert "pulumi.com/patchForce" in conflict
-
-    stack.run("destroy", "--yes", "--skip-preview")
-    assert made["space"] not in stack.kubectl("get", "namespaces", "-o", "name")
-
-
-def test_an_object_that_exists_is_not_taken_over_unasked(stack: Stack) -> None:
-    stack.kubectl("create", "configmap", "taken", "--from-literal=a=b")
-    program = """
-        k8s.core.v1.ConfigMap(
-            "c", metadata={{"name": "taken", "annotations": {notes}}}, data={{"a": "c"}}
-        )
-    """
-
-    assert "exists already" in stack.refuses(program.format(notes={}))
-
-    stack.up(program.format(notes={"pulumi.com/patchForce": "true"}))
-    assert "c" in stack.kubectl("get", "configmap", "taken", "-o", "jsonpath={.data.a}")
-
-
-def test_a_deletion_that_a_finalizer_holds_says_so(stack: Stack) -> None:
-    stack.up(
-        """
-        k8s.core.v1.ConfigMap(
-            "held",
-            metadata={"name": "held", "finalizers": ["plugins.example/hold"]},
-            opts=ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(delete="2s")),
-        )
-        """
-    )
-
-    said = stack.run("destroy", "--yes", "--skip-preview", check=False)
-
-    assert "held by the finalizers ['plugins.example/hold']" in said
-    patch = '{"metadata":{"finalizers":null}}'
-    stack.kubectl("patch", "configmap", "held", "--type=merge", "-p", patch)
-
-
-CLUSTER = (
-    NETWORK
-    + """
-    skip = {skip}
-    cluster = eks.Cluster(
-        "main",
-        name="plugins",
-        version="1.34",
-        vpc_id=vpc.id,
-        private_subnet_ids=[subnet.id for subnet in subnets],
-        authentication_mode=eks.AuthenticationMode.API,
-        create_oidc_provider=True,
-        upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
-        skip_default_node_group=True,
-        skip_default_security_groups=skip,
-        use_default_vpc_cni=skip,
-        kube_proxy_addon_options=eks.KubeProxyAddonOptionsArgs(enabled=not skip),
-        coredns_addon_options=eks.CoreDnsAddonOptionsArgs(enabled=False),
-        tags={{"team": "a"}},
-    )
-    inside = k8s.Provider("inside", kubeconfig=cluster.kubeconfig_json)
-    k8s.core.v1.Namespace("space", opts=ResourceOptions(provider=inside))
-    trust = aws.iam.get_policy_document(
-        statements=[
-            {{
-                "actions": ["sts:AssumeRole", "sts:TagSession"],
-                "principals": [
-                    {{
-                        "type": "Service",
-                        "identifiers": ["ec2.amazonaws.com", "pods.eks.amazonaws.com"],
-                    }}
-                ],
-            }}
-        ]
-    ).json
-    role = aws.iam.Role("role", assume_role_policy=trust)
-    name = cluster.eks_cluster.name
-    entry = aws.eks.AccessEntry("entry", cluster_name=name, principal_arn=role.arn)
-    aws.eks.AccessPolicyAssociation(
-        "may",
-        cluster_name=name,
-        principal_arn=entry.principal_arn,
-        policy_arn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy",
-        access_scope={{"type": "cluster"}},
-    )
-    aws.eks.PodIdentityAssociation(
-        "pods", cluster_name=name, namespace="kube-system", service_account="x", role_arn=role.arn
-    )
-    aws.eks.NodeGroup(
-        "nodes",
-        cluster_name=name,
-        node_role_arn=aws.iam.Role("node", assume_role_policy=trust).arn,
-        subnet_ids=[subnet.id for subnet in subnets],
-        scaling_config={{"desired_size": 1, "min_size": 1, "max_size": {size}}},
-        taints=[{{"key": "k", "value": "v", "effect": "NO_SCHEDULE"}}],
-    )
-    aws.eks.Addon("agent", cluster_name=name, addon_name="eks-pod-identity-agent")
-    pulumi.export("endpoint", cluster.core.endpoint)
-    pulumi.export("issuer", [cluster.oidc_provider_url, cluster.oidc_issuer])
-    pulumi.export("groups", [cluster.cluster_security_group_id, cluster.node_security_group_id])
-    pulumi.export("kubeconfig", cluster.get_kubeconfig(profile_name="x"))
-    pulumi.export(
-        "addon",
-        aws.eks.get_addon_version(
-            addon_name="vpc-cni", kubernetes_version="1.34", most_recent=True
-        ).version,
-    )
-"""
-)
-
-
-@pytest.mark.parametrize("skip", [True, False], ids=["bare", "with groups and add-ons"])
-def test_a_cluster_is_constructed_and_its_kubeconfig_reaches_it(
-    world: World, stack: Stack, skip: bool
-) -> None:
-    stack.write(CLUSTER.format(skip=skip, size=2))
-    assert set(stack.steps().values()) <= {"create", "read"}
-
-    stack.up()
-
-    made = stack.outputs()
-    assert made["endpoint"] == world.kubernetes_endpoint
-    assert made["issuer"] == [
-        world.service_account_issuer,
-        world.service_account_issuer.removeprefix("https://"),
-    ]
-    assert len(set(made["groups"])) == (1 if skip else 2)
-    assert world.kubernetes_endpoint in made["kubeconfig"]
-    assert ("main-kube-proxy" in stack.state()) is not skip
-    assert "client-key-data" not in stack.state_file()
-    assert stack.steps() == {}
-    stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-    stack.write(CLUSTER.format(skip=skip, size=3))
-    assert stack.steps() == {"nodes": "update"}
-    stack.up()
-    stack.run("destroy", "--yes", "--skip-preview")
-    assert _client(world, "eks").list_clusters()["clusters"] == []
-    assert _own_vpcs(world) == []

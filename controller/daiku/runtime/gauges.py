@@ -6,6 +6,8 @@ caused it.
 
 from dataclasses import dataclass, field
 
+from prometheus_client import Counter
+
 from daiku import commands
 from daiku.model import labels
 from daiku.report import Report
@@ -73,13 +75,15 @@ class Gauges:
 
 def _place(state_node: StateNode) -> _Place:
     claim = state_node.claim
-    known = claim.meta.labels if claim is not None else {}
+    if claim is None:
+        return _Place(state_node.nodepool, "", "")
+    known = claim.meta.labels
     return _Place(
         state_node.nodepool, known.get(labels.CAPACITY_TYPE, ""), known.get(labels.ZONE, "")
     )
 
 
-def _count(counter: metrics.Counter, now: dict[str, _Place], before: dict[str, _Place]) -> None:
+def _count(counter: Counter, now: dict[str, _Place], before: dict[str, _Place]) -> None:
     for name, place in now.items():
         if name not in before:
             counter.labels(place.nodepool, place.zone).inc()

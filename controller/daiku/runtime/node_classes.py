@@ -1,12 +1,12 @@
 """Keeps the status of EC2NodeClasses true, and lets a deleted one go when nothing needs it any more.
 
-Runs as a poller, woken by changes. Only the leader writes; everything is derived anew each time, so a lost write is made
-up for by the next run.
+Runs as a poller, woken by changes. Only the leader writes; everything is derived anew each time, so a lost write is
+made up for by the next run.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from daiku.api import decode, encode
 from daiku.api.kinds import EC2_NODE_CLASSES, NODE_CLAIMS
@@ -55,8 +55,7 @@ class NodeClassKeeper:
                 _log.warning("node class not written", error=str(error))
 
     def _keep(self, content: bytes) -> None:
-        found = decode.guarded(EC2_NODE_CLASSES.decode, content)
-        assert isinstance(found, NodeClass)
+        found = cast("NodeClass", decode.guarded(EC2_NODE_CLASSES.decode, content))
         current = encode.current(content)
         if found.meta.deleted is not None:
             self._let_go(found, current)

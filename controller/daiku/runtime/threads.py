@@ -33,16 +33,12 @@ class Supervisor:
     def _guarded(self, name: str, run: Callable[[], None]) -> None:
         try:
             run()
-            if not self.stop.is_set():
-                raise RuntimeError(
-                    f"thread {name} ended, which it must not while the process lives"
-                )
+            why: Exception = RuntimeError("it ended, which it must not while the process lives")
         except Exception as error:  # noqa: BLE001  # the one place where every exception is caught
-            if self.stop.is_set():
-                return
-            self.failure = error
-            stack = None if isinstance(error, self.expected) else error
-            _log.error(
-                "thread died; the process ends", thread=name, error=str(error), exc_info=stack
-            )
-            self.stop.set()
+            why = error
+        if self.stop.is_set():
+            return
+        self.failure = why
+        stack = None if isinstance(why, self.expected) else why
+        _log.error("thread died; the process ends", thread=name, error=str(why), exc_info=stack)
+        self.stop.set()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests import build
+from tests import answers, build
 from tests.build import NOW
 
 from daiku import events
@@ -193,7 +193,7 @@ def test_pools_that_said_no_on_the_way_to_a_launch_are_sold_out_too() -> None:
     cluster = build.cluster(build.node_claim(launched=False))
     pool = ("c-4x", "zone-a", "spot")
 
-    cluster.apply(Launched("default-aaaaa", build.launched(sold_out=(pool,))))
+    cluster.apply(Launched("default-aaaaa", answers.launched(sold_out=(pool,))))
 
     assert pool in cluster.snapshot(NOW).sold_out
 
@@ -201,7 +201,7 @@ def test_pools_that_said_no_on_the_way_to_a_launch_are_sold_out_too() -> None:
 def test_a_launch_is_remembered_until_the_claim_says_so_itself() -> None:
     cluster = build.cluster(build.node_claim(launched=False))
 
-    cluster.apply(Launched("default-aaaaa", build.launched()))
+    cluster.apply(Launched("default-aaaaa", answers.launched()))
     assert "default-aaaaa" in cluster.snapshot(NOW).launched
 
     cluster.apply(Seen(build.node_claim()))

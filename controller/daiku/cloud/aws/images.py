@@ -59,6 +59,8 @@ def resolve(
     """Images that the terms select: newest first, one per set of requirements.
 
     Args:
+        session: The way to AWS.
+        terms: amiSelectorTerms.
         kubernetes: Minor version of the cluster, such as "1.34".
         now: ISO-8601; an image whose deprecation time is before counts as deprecated.
 

@@ -83,7 +83,8 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
     network = part(info, "NetworkInfo")
     cards = parts(network, "NetworkCards")
     default_card = network.get("DefaultNetworkCardIndex", 0)
-    card: Json = next((c for c in cards if c.get("NetworkCardIndex") == default_card), {})
+    none: Json = {}
+    card = next((c for c in cards if c.get("NetworkCardIndex") == default_card), none)
     if not known:
         return None
     return Facts(

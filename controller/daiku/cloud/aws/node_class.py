@@ -121,8 +121,7 @@ def problems(node_class: NodeClass) -> list[tuple[str, str]]:
         found.append(
             (
                 "UnsupportedAMIFamily",
-                f"amiFamily {family(node_class)} is not supported: use an al2023 alias, or amiFamily Custom "
-                "with user data of your own",
+                f"amiFamily {family(node_class)} is not supported: use an al2023 alias, or Custom",
             )
         )
     found.extend(

@@ -1,7 +1,7 @@
 """What instances cost per hour: on-demand from the Pricing API, spot from EC2's history, an estimate before either.
 
-The estimate is linear in vCPUs, memory and accelerators. It only has to rank types sensibly until real prices come, and is
-used alone where the Pricing API cannot be reached (isolated networks, GovCloud).
+The estimate is linear in vCPUs, memory and accelerators. It only has to rank types sensibly until real prices come, and
+is used alone where the Pricing API cannot be reached (isolated networks, GovCloud).
 """
 
 import json

@@ -1,0 +1,202 @@
+"""From a NodeClaim to an instance: what is asked for, and what becomes of the answers."""
+
+from datetime import timedelta
+
+import pytest
+from tests import answers, build
+from tests.build import NOW
+
+from daiku.cloud.errors import CloudError, InsufficientCapacity, LaunchRefused, NodeClassNotReady
+from daiku.commands import Announce, Command, DeleteNodeClaim, Launch, PatchNodeClaim
+from daiku.events import Launched, LaunchFailed, Object
+from daiku.lifecycle import plan
+from daiku.model import labels
+from daiku.model.condition import find
+from daiku.model.instance_type import InstanceType
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.requirements import Requirement
+from daiku.settings import Settings
+from daiku.state.cluster import Cluster
+
+BOTH = ("on-demand", "spot")
+
+
+def young(*requirements: Requirement, **fields: object) -> NodeClaim:
+    asked = build.needs(build.require(labels.NODEPOOL, "In", "default"), *requirements)
+    return build.node_claim(
+        launched=False, registered=False, initialized=False, requirements=asked, **fields
+    )
+
+
+def cluster_of(
+    claim: NodeClaim, *objects: Object, types: list[InstanceType] | None = None
+) -> Cluster:
+    return build.cluster(
+        claim,
+        *(objects or (build.node_class(),)),
+        catalogue_of=build.catalogue(*(types or build.family())),
+    )
+
+
+def commands(
+    cluster: Cluster, settings: Settings | None = None, *, after: timedelta = timedelta(0)
+) -> list[Command]:
+    return plan.plan(
+        cluster.snapshot(NOW + after), cluster.catalogue, settings or Settings(), NOW + after
+    ).commands
+
+
+def launch(cluster: Cluster, settings: Settings | None = None) -> Launch:
+    (found,) = [c for c in commands(cluster, settings) if isinstance(c, Launch)]
+    return found
+
+
+def test_a_new_claim_is_launched_with_the_cheapest_first() -> None:
+    options = launch(cluster_of(young())).options
+
+    assert options[0].instance_type == "c-1x"
+    assert [o.price_usd_per_hour for o in options] == sorted(o.price_usd_per_hour for o in options)
+
+
+def test_only_types_that_hold_what_is_asked_are_offered() -> None:
+    options = launch(cluster_of(young(requests={"cpu": 7000}))).options
+
+    assert [o.instance_type for o in options[::2]] == ["c-8x", "c-16x", "c-32x"]
+
+
+def test_only_zones_that_are_asked_for_are_offered() -> None:
+    options = launch(cluster_of(young(build.require(labels.ZONE, "In", "zone-b")))).options
+
+    assert {o.zone for o in options} == {"zone-b"}
+
+
+def test_spot_is_taken_when_it_is_allowed() -> None:
+    options = launch(cluster_of(young(), types=build.family(capacity_types=BOTH))).options
+
+    assert {o.capacity_type for o in options} == {"spot"}
+
+
+def test_on_demand_is_taken_when_spot_is_not_allowed() -> None:
+    claim = young(build.require(labels.CAPACITY_TYPE, "In", "on-demand"))
+
+    options = launch(cluster_of(claim, types=build.family(capacity_types=BOTH))).options
+
+    assert {o.capacity_type for o in options} == {"on-demand"}
+
+
+def test_spot_that_is_dearer_than_the_cheapest_on_demand_is_no_option() -> None:
+    options = launch(cluster_of(young(), types=build.family(capacity_types=BOTH))).options
+
+    assert max(o.price_usd_per_hour for o in options) < 0.048
+
+
+def test_a_launch_offers_no_more_types_than_it_may() -> None:
+    options = launch(cluster_of(young()), Settings(instance_types_per_launch_max=2)).options
+
+    assert {o.instance_type for o in options} == {"c-1x", "c-2x"}
+
+
+def test_while_a_launch_is_under_way_there_is_no_second_one() -> None:
+    cluster = cluster_of(young())
+    cluster.begin(launch(cluster), NOW)
+
+    assert not any(isinstance(c, Launch) for c in commands(cluster, after=timedelta(minutes=1)))
+
+
+def test_what_was_launched_is_written_down() -> None:
+    cluster = cluster_of(young())
+    cluster.apply(Launched("default-aaaaa", answers.launched()))
+
+    (patch,) = [c for c in commands(cluster) if isinstance(c, PatchNodeClaim)]
+
+    assert patch.provider_id == "kwok://default-aaaaa"
+    assert patch.image_id == "ami-1"
+    assert patch.labels == {labels.INSTANCE_TYPE: "c-4x", labels.ZONE: "zone-a"}
+    assert patch.annotations == {"cloud": "yes"}
+    assert patch.capacity is not None
+    launched = find(patch.conditions, "Launched")
+    assert launched is not None
+    assert launched.status == "True"
+
+
+def test_the_claim_s_own_labels_win_over_the_cloud_s() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False)
+    named = {**claim.meta.labels, labels.ZONE: "mine"}
+    cluster = cluster_of(answers.relabelled(claim, named))
+    cluster.apply(Launched("default-aaaaa", answers.launched()))
+
+    (patch,) = [c for c in commands(cluster) if isinstance(c, PatchNodeClaim)]
+
+    assert patch.labels == {labels.INSTANCE_TYPE: "c-4x"}
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (InsufficientCapacity("none left"), "insufficient_capacity"),
+        (NodeClassNotReady("no subnet"), "nodeclass_not_ready"),
+    ],
+)
+def test_a_claim_that_cannot_be_had_is_given_up_and_says_why(
+    error: CloudError, reason: str
+) -> None:
+    cluster = cluster_of(young())
+    cluster.apply(LaunchFailed("default-aaaaa", error))
+
+    made = commands(cluster)
+
+    assert [c.reason for c in made if isinstance(c, DeleteNodeClaim)] == [reason]
+    assert any(str(error) in c.message for c in made if isinstance(c, Announce))
+
+
+def test_another_error_is_shown_and_tried_again() -> None:
+    cluster = cluster_of(young())
+    cluster.apply(LaunchFailed("default-aaaaa", LaunchRefused("wrong parameter " + "x" * 400)))
+
+    made = commands(cluster)
+
+    assert any(isinstance(c, Launch) for c in made)
+    (patch,) = [c for c in made if isinstance(c, PatchNodeClaim)]
+    launched = find(patch.conditions, "Launched")
+    assert launched is not None
+    assert (launched.status, launched.reason, len(launched.message)) == (
+        "Unknown",
+        "LaunchFailed",
+        303,
+    )
+
+
+def test_a_claim_is_given_up_when_everything_it_allows_is_sold_out() -> None:
+    cluster = cluster_of(young(), types=[build.instance_type("only", zones=("zone-a",))])
+    other = LaunchFailed(
+        "other", InsufficientCapacity("none", sold_out=(("only", "zone-a", "on-demand"),))
+    )
+    cluster.apply(other)
+
+    assert [c.reason for c in commands(cluster) if isinstance(c, DeleteNodeClaim)] == [
+        "insufficient_capacity"
+    ]
+
+
+@pytest.mark.parametrize(
+    "objects", [(build.node_pool(),), (build.node_class(ready=False),)], ids=["gone", "not ready"]
+)
+def test_a_claim_whose_node_class_cannot_launch_is_given_up(objects: tuple[Object, ...]) -> None:
+    made = commands(cluster_of(young(), *objects))
+
+    assert [c.reason for c in made if isinstance(c, DeleteNodeClaim)] == ["nodeclass_not_ready"]
+
+
+def test_before_the_catalogue_is_known_a_claim_waits() -> None:
+    cluster = build.cluster(young(), build.node_class(), catalogue_of=answers.empty_catalogue())
+
+    made = commands(cluster)
+
+    assert not any(isinstance(c, Launch | DeleteNodeClaim) for c in made)
+
+
+def test_a_claim_that_is_asked_for_but_not_seen_is_not_launched() -> None:
+    cluster = build.cluster(build.node_class())
+    cluster.begin(answers.creation(young()), NOW)
+
+    assert not any(isinstance(c, Launch) for c in commands(cluster))

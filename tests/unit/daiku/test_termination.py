@@ -1,0 +1,272 @@
+"""The end of a node: in order, with everyone's consent, and never stuck on what is gone already."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from tests import answers, build
+from tests.build import NOW
+
+from daiku.cloud.errors import InstanceNotFound
+from daiku.commands import (
+    Command,
+    DeleteNode,
+    DeleteNodeClaim,
+    DeletePod,
+    Evict,
+    Launch,
+    PatchNode,
+    PatchNodeClaim,
+    TerminateInstance,
+)
+from daiku.events import Failed, InstancesListed, Launched, Object
+from daiku.lifecycle import drain, plan
+from daiku.model import labels, taints
+from daiku.model.condition import Condition, find
+from daiku.model.pod import Pod
+from daiku.model.taints import Toleration
+from daiku.settings import Settings
+from daiku.state.cluster import Cluster
+
+SECOND = timedelta(seconds=1)
+NODE = "node-default-aaaaa"
+GOING = build.node_claim(deleted=NOW)
+MARK = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
+MARKED = build.node(claim=GOING, deleted=NOW, taints=[taints.DISRUPTED], labels_of=MARK)
+
+
+def commands(cluster: Cluster, after: timedelta = timedelta(0)) -> list[Command]:
+    made = plan.plan(cluster.snapshot(NOW + after), cluster.catalogue, Settings(), NOW + after)
+    return [c for c in made.commands if type(c).__name__ != "PatchNodePool"]
+
+
+def decide(*objects: Object, after: timedelta = timedelta(0)) -> list[Command]:
+    return commands(build.cluster(*objects, build.node_pool(), build.node_class()), after)
+
+
+def kinds(made: list[Command]) -> list[str]:
+    return [type(c).__name__ for c in made]
+
+
+def drained(at: datetime = NOW, status: str = "True") -> Condition:
+    return Condition(
+        type="Drained", status=status, reason="Drained", last_transition=at, observed_generation=1
+    )  # type: ignore[arg-type]
+
+
+def with_condition(*more: Condition) -> Object:
+    return replace(GOING, conditions=(*GOING.conditions, *more))
+
+
+def leaves(*pods: Pod, deadline: datetime | None = None, now: datetime = NOW) -> drain.Drain:
+    return drain.plan(pods, deadline, now)
+
+
+def test_a_deleted_claim_takes_its_node_along() -> None:
+    assert "DeleteNode" in kinds(decide(GOING, build.node(claim=GOING)))
+
+
+def test_a_deleted_node_takes_its_claim_along() -> None:
+    claim = build.node_claim()
+
+    made = decide(claim, build.node(claim=claim, deleted=NOW))
+
+    assert [c.reason for c in made if isinstance(c, DeleteNodeClaim)] == ["node_deleted"]
+
+
+def test_a_going_node_is_closed_to_pods_and_load_balancers_first() -> None:
+    made = decide(GOING, build.node(claim=GOING, deleted=NOW), build.pod(node=NODE))
+
+    (patch,) = [c for c in made if isinstance(c, PatchNode)]
+    assert patch.taints == (taints.DISRUPTED,)
+    assert patch.labels == MARK
+    assert not any(isinstance(c, Evict) for c in made)
+
+
+def test_then_its_pods_are_asked_to_leave() -> None:
+    made = decide(GOING, MARKED, build.pod(node=NODE))
+
+    assert [c.name for c in made if isinstance(c, Evict)] == ["web-1"]
+    assert not any(isinstance(c, TerminateInstance) for c in made)
+
+
+def test_who_is_waited_for_is_said() -> None:
+    (patch,) = [
+        c for c in decide(GOING, MARKED, build.pod(node=NODE)) if isinstance(c, PatchNodeClaim)
+    ]
+
+    found = find(patch.conditions, "Drained")
+    assert found is not None
+    assert "waits for default/web-1" in found.message
+
+
+def test_an_empty_node_waits_a_moment_for_late_arrivals() -> None:
+    claim = with_condition(drained(status="Unknown"))
+
+    assert not any(
+        isinstance(c, TerminateInstance) for c in decide(claim, MARKED, after=4 * SECOND)
+    )
+    assert any(isinstance(c, TerminateInstance) for c in decide(claim, MARKED, after=5 * SECOND))
+
+
+def test_the_node_is_held_until_its_instance_is_gone() -> None:
+    cluster = build.cluster(with_condition(drained()), MARKED, build.node_pool())
+    (end,) = [c for c in commands(cluster) if isinstance(c, TerminateInstance)]
+    assert not any(isinstance(c, PatchNode) for c in commands(cluster))
+
+    cluster.apply(Failed(end, InstanceNotFound("gone"), NOW))
+
+    assert [c.remove_finalizer for c in commands(cluster) if isinstance(c, PatchNode)] == [True]
+
+
+def test_the_cloud_s_list_is_as_good_as_its_answer() -> None:
+    ending = Condition(
+        type="InstanceTerminating", status="True", last_transition=NOW, observed_generation=1
+    )
+    cluster = build.cluster(with_condition(drained(), ending), MARKED)
+
+    cluster.apply(InstancesListed((), NOW))
+    assert any(isinstance(c, TerminateInstance) for c in commands(cluster, SECOND))
+
+    cluster.apply(InstancesListed((), NOW + SECOND))
+    assert any(isinstance(c, PatchNode) and c.remove_finalizer for c in commands(cluster, SECOND))
+
+
+def test_an_instance_that_is_still_listed_is_not_gone() -> None:
+    ending = Condition(
+        type="InstanceTerminating", status="True", last_transition=NOW, observed_generation=1
+    )
+    cluster = build.cluster(with_condition(drained(), ending), MARKED)
+    cluster.apply(InstancesListed((answers.instance(terminating=True),), NOW + SECOND))
+
+    assert not any(isinstance(c, PatchNode) for c in commands(cluster, SECOND))
+
+
+def test_a_dead_node_whose_instance_is_gone_is_let_go_without_a_drain() -> None:
+    node = replace(MARKED, conditions=(replace(MARKED.conditions[0], status="False"),))
+    cluster = build.cluster(GOING, node, build.pod(node=NODE))
+    cluster.apply(InstancesListed((), NOW + SECOND))
+
+    made = commands(cluster, SECOND)
+
+    assert [c.remove_finalizer for c in made if isinstance(c, PatchNode)] == [True]
+
+
+def test_without_a_node_the_claim_goes_straight_to_its_instance() -> None:
+    assert "TerminateInstance" in kinds(decide(GOING))
+
+
+def test_without_an_instance_the_claim_goes_at_once() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+
+    (patch,) = decide(claim)
+
+    assert isinstance(patch, PatchNodeClaim)
+    assert patch.remove_finalizer
+
+
+def test_a_claim_whose_launch_is_under_way_waits_for_the_answer_and_ends_what_came() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    cluster.begin(Launch(node_claim=claim, options=()), NOW)
+    assert not any(isinstance(c, PatchNodeClaim) and c.remove_finalizer for c in commands(cluster))
+
+    cluster.apply(Launched("default-aaaaa", answers.launched()))
+
+    made = commands(cluster)
+    assert [c.provider_id for c in made if isinstance(c, TerminateInstance)] == [
+        "kwok://default-aaaaa"
+    ]
+    assert not any(isinstance(c, PatchNodeClaim) and c.remove_finalizer for c in made)
+
+
+def test_after_a_restart_an_instance_of_a_claim_that_never_knew_it_is_found_by_its_name() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    cluster.apply(InstancesListed((answers.instance(),), NOW))
+
+    assert [c.provider_id for c in commands(cluster) if isinstance(c, TerminateInstance)] == [
+        "kwok://default-aaaaa"
+    ]
+
+
+def test_a_claim_without_our_finalizer_is_left_alone() -> None:
+    claim = replace(GOING, meta=replace(GOING.meta, finalizers=("someone.else/hold",)))
+
+    assert not any(
+        isinstance(c, TerminateInstance | DeleteNode)
+        for c in decide(claim, build.node(claim=claim))
+    )
+
+
+def test_a_node_that_is_nobody_s_is_left_alone() -> None:
+    assert decide(build.node("other", deleted=NOW)) == []
+
+
+def test_a_node_without_a_claim_is_emptied_and_let_go() -> None:
+    assert "Evict" in kinds(decide(MARKED, build.pod(node=NODE)))
+    assert [c.remove_finalizer for c in decide(MARKED) if isinstance(c, PatchNode)] == [True]
+
+
+def test_the_deadline_is_written_on_the_claim() -> None:
+    claim = replace(GOING, termination_grace_period=timedelta(minutes=5))
+
+    (patch,) = [c for c in decide(claim) if isinstance(c, PatchNodeClaim)]
+
+    assert patch.annotations == {labels.TERMINATION_TIMESTAMP: "2026-03-02T12:05:00Z"}
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        build.pod(node=NODE, phase="Succeeded"),
+        build.pod(node=NODE, owner="DaemonSet"),
+        build.pod(node=NODE, owner="Node"),
+        build.pod(node=NODE, tolerations=[Toleration(operator="Exists")]),
+        build.pod(node=NODE, deleted=NOW - timedelta(minutes=2)),
+    ],
+    ids=["finished", "daemon", "static", "tolerates", "stuck"],
+)
+def test_a_pod_that_need_not_leave_is_left_alone(pod: Pod) -> None:
+    assert leaves(pod) == drain.Drain()
+
+
+def test_critical_pods_are_asked_when_the_others_are_gone() -> None:
+    plain = build.pod("plain", node=NODE)
+    critical = build.pod("critical", node=NODE, priority_class="system-cluster-critical")
+
+    assert [c.key for c in leaves(plain, critical).commands] == ["Pod/default/plain"]
+    assert [c.key for c in leaves(critical).commands] == ["Pod/default/critical"]
+
+
+def test_critical_pods_wait_while_others_are_still_going() -> None:
+    going = build.pod("plain", node=NODE, deleted=NOW)
+    critical = build.pod("critical", node=NODE, priority_class="system-cluster-critical")
+
+    assert leaves(going, critical).commands == ()
+
+
+def test_a_pod_that_must_not_be_disrupted_is_waited_for() -> None:
+    found = leaves(build.pod(node=NODE, annotations={labels.DO_NOT_DISRUPT: "true"}))
+
+    assert found.commands == ()
+    assert len(found.waiting) == 1
+
+
+def test_a_deadline_overrules_everything_early_enough_for_the_pod_s_own_grace() -> None:
+    pod = build.pod(
+        node=NODE, annotations={labels.DO_NOT_DISRUPT: "true"}, termination_grace_seconds=30
+    )
+    deadline = NOW + timedelta(seconds=60)
+
+    assert leaves(pod, deadline=deadline).wake_at == NOW + timedelta(seconds=30)
+    (command,) = leaves(pod, deadline=deadline, now=NOW + timedelta(seconds=30)).commands
+    assert isinstance(command, DeletePod)
+    assert command.grace_seconds == 30
+
+
+def test_past_the_deadline_a_pod_gets_one_second() -> None:
+    (command,) = leaves(build.pod(node=NODE), deadline=NOW - SECOND).commands
+
+    assert isinstance(command, DeletePod)
+    assert command.grace_seconds == 1
