@@ -1,0 +1,1 @@
+"""Daiku: a node autoscaler for Kubernetes that speaks Karpenter's API."""

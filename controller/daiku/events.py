@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from daiku.cloud.errors import CloudError
-from daiku.commands import Command
 from daiku.cloud.provider import Instance, LaunchedInstance
+from daiku.commands import Command
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
@@ -96,4 +96,14 @@ class Failed:
     """How long to leave it alone when the other side said so."""
 
 
-Event = Seen | Gone | Listed | CatalogueRefreshed | InstancesListed | Launched | LaunchFailed | Done | Failed
+Event = (
+    Seen
+    | Gone
+    | Listed
+    | CatalogueRefreshed
+    | InstancesListed
+    | Launched
+    | LaunchFailed
+    | Done
+    | Failed
+)

@@ -23,7 +23,7 @@ class Settings:
     launch_ttl: timedelta = timedelta(minutes=5)
     """How long a claim may stay without an instance before it is given up."""
     orphan_grace: timedelta = timedelta(seconds=60)
-    """Age from which an instance without a claim is taken for an orphan: more than any launch takes to be written down."""
+    """Age from which an instance without a claim is an orphan: more than any launch takes to be written down."""
     instance_types_per_launch_max: int = 60
     """Offer types to EC2 per launch: width for spot, within CreateFleet's request size. 1 to 600."""
     commands_in_flight_max: int = 256

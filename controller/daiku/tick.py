@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from daiku.commands import Command, CreateNodeClaim
+from daiku.commands import Command, CreateNodeClaim, DeleteNodeClaim
 from daiku.disruption import plan as disruption
 from daiku.lifecycle import audit as lifecycle_audit
 from daiku.lifecycle import plan as lifecycle
@@ -82,7 +82,7 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
 def _free(
     wanted: Sequence[Command], snapshot: Snapshot, settings: Settings
 ) -> tuple[list[Command], list[datetime]]:
-    """Commands that may begin now, the first of each key, and when those that are paused may be asked for again."""
+    """Commands that may begin now, one of each key, and when those that are paused may be asked for again."""
     room = settings.commands_in_flight_max - sum(
         1 for hold in snapshot.holds.values() if hold.until is None
     )
@@ -92,8 +92,12 @@ def _free(
         hold = snapshot.holds.get(command.key)
         if hold is not None:
             wakes += [hold.until] if hold.until is not None else []
+        elif command.key in free:
+            # What is to be ended need not be brought up to date first.
+            if isinstance(command, DeleteNodeClaim):
+                free[command.key] = command
         elif len(free) < room:
-            free.setdefault(command.key, command)
+            free[command.key] = command
     return list(free.values()), wakes
 
 

@@ -261,7 +261,7 @@ def test_default_tags_reach_every_resource_and_another_account_is_refused(stack:
             id="what a cluster of the laptop has not",
         ),
         pytest.param(
-            'eks.ManagedNodeGroup("g", cluster=None, node_role_arn="r")',
+            'eks.ManagedNodeGroup("g", cluster="c", node_role_arn="r")',
             ["knows no eks:index:ManagedNodeGroup"],
             id="an unknown component",
         ),
@@ -317,7 +317,7 @@ def test_secret_inputs_and_secrets_of_the_cluster_stay_secret(stack: Stack) -> N
     stack.up(
         """
         word = Output.secret("open-sesame")
-        aws.ec2.LaunchTemplate("template", user_data=word)
+        aws.ec2.LaunchTemplate("template", user_data=Output.secret("b3Blbi1zZXNhbWU="))
         secret = k8s.core.v1.Secret("secret", string_data={"word": word})
         k8s.core.v1.ConfigMap("map", data={"word": word})
         pulumi.export("data", secret.data)

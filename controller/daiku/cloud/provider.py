@@ -61,7 +61,9 @@ class CloudProvider(Protocol):
         """List what can be bought for each node class that is ready. Cached inside; cheap when nothing changed."""
         ...
 
-    def launch(self, node_claim: NodeClaim, node_class: NodeClass, options: Sequence[LaunchOption]) -> LaunchedInstance:
+    def launch(
+        self, node_claim: NodeClaim, node_class: NodeClass, options: Sequence[LaunchOption]
+    ) -> LaunchedInstance:
         """Launch the instance of `node_claim`, or find the one that an earlier call launched for the same uid.
 
         Raises:

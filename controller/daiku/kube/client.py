@@ -94,9 +94,10 @@ class Client:
             # Not release_conn: what is left unread would be taken for the next answer.
             response.close()
 
-    def create(self, path: str, body: object) -> bytes:
+    def create(self, path: str, body: object, *, dry_run: bool = False) -> bytes:
         """Create an object in the collection at `path`, or post to a subresource."""
-        return self._request("POST", path, body=body, content_type=JSON).data
+        query = {"dryRun": "All"} if dry_run else None
+        return self._request("POST", path, query=query, body=body, content_type=JSON).data
 
     def patch(self, path: str, body: object) -> bytes:
         """Change an object by a merge patch and give it as it is then."""

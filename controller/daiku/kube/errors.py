@@ -10,8 +10,8 @@ class KubeError(Exception):
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
+        # How long to wait, when the server said so.
         self.retry_after_seconds = retry_after_seconds
-        """How long to wait, when the server said so."""
 
 
 class NotFound(KubeError):

@@ -61,8 +61,8 @@ class Cluster:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        # Read by the loop, which hands it to the tick; empty until the first refresh.
         self.catalogue = _EMPTY
-        """What can be bought; empty until the first refresh."""
         self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
         self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
         self._pods = PodIndex()

@@ -135,9 +135,11 @@ class Provider(Protocol):
         ...
 
 
-def _initialization_failure(error: NotInitializedError) -> bytes:
+def _initialization_failure(error: NotInitializedError, request: Any) -> bytes:
+    given = request.news if hasattr(request, "news") else request.properties
+    outputs = values.keep_secrets(values.encode_all(error.outputs), given)
     failure = provider_pb2.ErrorResourceInitFailed(
-        id=error.identifier, properties=values.encode_all(error.outputs), reasons=[str(error)]
+        id=error.identifier, properties=outputs, reasons=[str(error)]
     )
     detail = any_pb2.Any()
     detail.Pack(failure)
@@ -154,7 +156,7 @@ def _answering(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable
             return await method(self, request, context)
         except NotInitializedError as error:
             context.set_trailing_metadata(
-                (("grpc-status-details-bin", _initialization_failure(error)),)
+                (("grpc-status-details-bin", _initialization_failure(error, request)),)
             )
             await context.abort(grpc.StatusCode.UNKNOWN, str(error))
         except ProviderError as error:
@@ -235,7 +237,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     @_answering
     async def Configure(self, request: Any, _context: Any) -> provider_pb2.ConfigureResponse:
         await asyncio.to_thread(self._provider.configure, values.decode_all(request.args))
-        return provider_pb2.ConfigureResponse(supportsPreview=True, acceptSecrets=False)
+        return provider_pb2.ConfigureResponse(supportsPreview=True, acceptSecrets=True)
 
     @_answering
     async def Invoke(self, request: Any, _context: Any) -> provider_pb2.InvokeResponse:
@@ -253,7 +255,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             self._provider.check, subject, old, new, request.randomSeed
         )
         return provider_pb2.CheckResponse(
-            inputs=values.encode_all(inputs), failures=_failures(failures)
+            inputs=values.keep_secrets(values.encode_all(inputs), request.news),
+            failures=_failures(failures),
         )
 
     @_answering
@@ -270,11 +273,16 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         subject, inputs = Subject(urn=request.urn), values.decode_all(request.properties)
         if request.preview:
             outputs = await asyncio.to_thread(self._provider.preview_create, subject, inputs)
-            return provider_pb2.CreateResponse(properties=values.encode_all(outputs))
+            return provider_pb2.CreateResponse(
+                properties=values.keep_secrets(values.encode_all(outputs), request.properties)
+            )
         identifier, outputs = await asyncio.to_thread(
             self._provider.create, subject, inputs, request.timeout
         )
-        return provider_pb2.CreateResponse(id=identifier, properties=values.encode_all(outputs))
+        return provider_pb2.CreateResponse(
+            id=identifier,
+            properties=values.keep_secrets(values.encode_all(outputs), request.properties),
+        )
 
     @_answering
     async def Read(self, request: Any, _context: Any) -> provider_pb2.ReadResponse:
@@ -285,8 +293,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             return provider_pb2.ReadResponse(id="")
         return provider_pb2.ReadResponse(
             id=request.id,
-            inputs=values.encode_all(found[0]),
-            properties=values.encode_all(found[1]),
+            inputs=values.keep_secrets(values.encode_all(found[0]), request.inputs),
+            properties=values.keep_secrets(
+                values.encode_all(found[1]), request.properties, request.inputs
+            ),
         )
 
     @_answering
@@ -307,7 +317,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
                 state=state,
                 timeout=request.timeout,
             )
-        return provider_pb2.UpdateResponse(properties=values.encode_all(outputs))
+        properties = values.keep_secrets(values.encode_all(outputs), request.news)
+        return provider_pb2.UpdateResponse(properties=properties)
 
     @_answering
     async def Delete(self, request: Any, _context: Any) -> empty_pb2.Empty:

@@ -2,9 +2,8 @@
 
 The engine sends protobuf structs in which numbers are floats, and values that are not known before
 the update are magic strings. Here they are plain JSON values with `int` where a number is whole,
-and `UNKNOWN`. Secrets are not seen at all: a plugin that does not ask for secrets gets plain
-values, and the engine marks every output whose input was secret. Only outputs that are secret by
-nature are wrapped in `Secret`.
+and `UNKNOWN`. Nor are secrets told from other values: `keep_secrets` marks every output whose input
+was secret. Only outputs that are secret by nature are wrapped in `Secret`.
 """
 
 import json
@@ -128,6 +127,41 @@ def encode(value: Any) -> struct_pb2.Value:
         case _:
             # botocore gives datetimes; their ISO form is what AWS's own APIs print.
             return struct_pb2.Value(string_value=str(value))
+
+
+def keep_secrets(outputs: struct_pb2.Struct, *sources: struct_pb2.Struct) -> struct_pb2.Struct:
+    """Mark as secret, in place, what has its value from a secret of `sources`; give `outputs`.
+
+    A value follows the one of its own name. Where that is not an object on both sides, one secret
+    inside makes the whole of it secret.
+    """
+    for source in sources:
+        for key in outputs.fields.keys() & source.fields.keys():
+            _keep_secret(outputs.fields[key], source.fields[key])
+    return outputs
+
+
+def _keep_secret(output: struct_pb2.Value, source: struct_pb2.Value) -> None:
+    if _is_object(output) and _is_object(source):
+        keep_secrets(output.struct_value, source.struct_value)
+    elif _holds_secret(source) and not _holds_secret(output):
+        fields = {_SIGNATURE: struct_pb2.Value(string_value=_SECRET), "value": output}
+        output.CopyFrom(struct_pb2.Value(struct_value=struct_pb2.Struct(fields=fields)))
+
+
+def _is_object(value: struct_pb2.Value) -> bool:
+    return value.HasField("struct_value") and _SIGNATURE not in value.struct_value.fields
+
+
+def _holds_secret(value: struct_pb2.Value) -> bool:
+    if value.HasField("list_value"):
+        return any(_holds_secret(item) for item in value.list_value.values)
+    if not value.HasField("struct_value"):
+        return False
+    fields = value.struct_value.fields
+    if _SIGNATURE in fields and fields[_SIGNATURE].string_value == _SECRET:
+        return True
+    return any(_holds_secret(item) for item in fields.values())
 
 
 def has_unknown(value: Any) -> bool:

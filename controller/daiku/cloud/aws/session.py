@@ -43,8 +43,8 @@ class Session:
         found: str | None = self._session.region_name
         if not found:
             raise NoRegionError("no AWS region is known: set AWS_REGION, such as us-west-2")
+        # Of everything but Pricing, which only a few regions have.
         self.region: str = found
-        """Region of everything but Pricing."""
 
     def call(self, service: str, operation: str, *, region: str = "", **parameters: Any) -> Json:
         """Make one call, such as ("ec2", "describe_subnets", Filters=[...]).

@@ -104,7 +104,10 @@ def _class_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
         members = tables.groups == group
         if members.any():
             most = whole[members].max(axis=0)
-            yield members.astype(np.float64), np.minimum(most * members.sum(), tables.group_room[group])
+            yield (
+                members.astype(np.float64),
+                np.minimum(most * members.sum(), tables.group_room[group]),
+            )
 
 
 def _amount_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:

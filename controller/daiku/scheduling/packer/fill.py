@@ -39,7 +39,9 @@ def fill(tables: Tables, trials: Trials, held: Floats | None = None) -> Floats:
         held: Pods of each class that are on the nodes already, shape (P, M); the answer includes them.
     """
     every = np.arange(len(trials.columns))
-    limits = trials.limits * tables.open_to[tables.profiles[trials.columns][:, None], trials.classes]
+    limits = (
+        trials.limits * tables.open_to[tables.profiles[trials.columns][:, None], trials.classes]
+    )
     room = tables.room[:, trials.columns]
     group_room = np.tile(tables.group_room[:, None], len(every)) if tables.grouped else None
     if held is not None:

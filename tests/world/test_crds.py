@@ -1,0 +1,162 @@
+"""The CRDs on a real kube-apiserver: what it takes, what it refuses and in which words, what it fills in."""
+
+import copy
+import datetime as dt
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.conformance.crds import table
+
+import daiku
+from daiku.api import kinds
+from daiku.kube import errors
+from daiku.kube.client import Client
+from daiku.kube.credentials import Credentials
+from daiku_local import down, toolchain, up
+
+pytestmark = pytest.mark.world
+
+CRDS = Path(daiku.__file__).parent / "crds"
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
+    """A cluster whose API server knows our CRDs."""
+    folder = tmp_path_factory.mktemp("crds") / "world"
+    now = dt.datetime.now(dt.UTC)  # noqa: TID251 - certificates must be valid in real time
+    world = up.up(folder, toolchain.ensure(), now, _silent)
+    made = Client(Credentials({"KUBECONFIG": str(world.kubeconfig)}))
+    for file in sorted(CRDS.glob("*.yaml")):
+        made.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(file.read_text()))
+    for kind in (kinds.NODE_POOLS, kinds.NODE_CLAIMS, kinds.EC2_NODE_CLASSES, kinds.KWOK_NODE_CLASSES):
+        _until_served(made, kind.path)
+    yield made
+    down.down(folder, _silent)
+
+
+@pytest.mark.parametrize("name", table.ACCEPTED)
+def test_is_accepted(client: Client, name: str) -> None:
+    valid, change = table.ACCEPTED[name]
+
+    _create(client, _merged(valid, change))
+
+
+@pytest.mark.parametrize("name", table.REJECTED)
+def test_is_refused_in_words_that_name_the_mistake(client: Client, name: str) -> None:
+    valid, change, words = table.REJECTED[name]
+
+    with pytest.raises(errors.Rejected) as refused:
+        _create(client, _merged(valid, change))
+
+    assert words in str(refused.value)
+
+
+def test_defaults_are_karpenters(client: Client) -> None:
+    pool = _create(client, _merged(table.NODE_POOL, {"spec": {"disruption": None, "template": {"spec": {"expireAfter": None}}}}))
+    node_class = _create(client, table.NODE_CLASS)
+
+    assert pool["spec"]["disruption"] == {
+        "budgets": [{"nodes": "10%"}],
+        "consolidateAfter": "0s",
+        "consolidationPolicy": "WhenEmptyOrUnderutilized",
+    }
+    assert pool["spec"]["template"]["spec"]["expireAfter"] == "720h"
+    assert node_class["spec"]["metadataOptions"] == {
+        "httpEndpoint": "enabled",
+        "httpProtocolIPv6": "disabled",
+        "httpPutResponseHopLimit": 1,
+        "httpTokens": "required",
+    }
+
+
+def test_a_kwok_node_class_is_ready_from_birth(client: Client) -> None:
+    body = {
+        "apiVersion": "karpenter.kwok.sh/v1alpha1",
+        "kind": "KWOKNodeClass",
+        "metadata": {"name": "default"},
+    }
+
+    client.create(kinds.KWOK_NODE_CLASSES.path, body)
+
+    path = kinds.KWOK_NODE_CLASSES.object_path("default")
+    assert kinds.KWOK_NODE_CLASSES.decode(client.get(path)).ready is True
+
+
+@pytest.mark.parametrize(
+    ("valid", "change", "words"),
+    [
+        pytest.param(
+            table.NODE_CLAIM, {"spec": {"expireAfter": "1h"}}, "spec is immutable", id="a NodeClaim's spec"
+        ),
+        pytest.param(
+            table.NODE_POOL,
+            {"spec": {"template": {"spec": {"nodeClassRef": {"kind": "KWOKNodeClass"}}}}},
+            "nodeClassRef.kind is immutable",
+            id="the kind of a NodePool's class",
+        ),
+        pytest.param(
+            table.NODE_POOL,
+            {"spec": {"replicas": 1, "limits": None}},
+            "Cannot transition NodePool",
+            id="a dynamic pool into a static one",
+        ),
+    ],
+)
+def test_cannot_be_changed(client: Client, valid: table.Json, change: table.Json, words: str) -> None:
+    body = _merged(valid, {"metadata": {"name": f"changed-{abs(hash(words)) % 10**6}"}})
+    kind = kinds.BY_NAME[body["kind"]]
+    client.create(kind.path, body)
+
+    with pytest.raises(errors.Rejected) as refused:
+        client.patch(kind.object_path(body["metadata"]["name"]), change)
+
+    assert words in str(refused.value)
+
+
+def test_a_node_pool_can_be_scaled_and_lists_its_columns(client: Client) -> None:
+    found = yaml.safe_load(client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh"))
+    version = found["spec"]["versions"][0]
+
+    assert version["subresources"]["scale"]["specReplicasPath"] == ".spec.replicas"
+    assert [c["name"] for c in version["additionalPrinterColumns"] if not c.get("priority")] == [
+        "NodeClass",
+        "Nodes",
+        "Ready",
+        "Age",
+    ]
+
+
+def _create(client: Client, body: table.Json) -> dict[str, Any]:
+    kind = kinds.BY_NAME[body["kind"]]
+    return yaml.safe_load(client.create(kind.path, body, dry_run=True))
+
+
+def _merged(valid: table.Json, change: table.Json) -> table.Json:
+    """RFC 7386: what a merge patch does."""
+    made = copy.deepcopy(valid)
+    for key, value in change.items():
+        if value is None:
+            made.pop(key, None)
+        elif isinstance(value, dict) and isinstance(made.get(key), dict):
+            made[key] = _merged(made[key], value)
+        else:
+            made[key] = value
+    return made
+
+
+def _until_served(client: Client, path: str) -> None:
+    deadline = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=20)  # noqa: TID251
+    while True:
+        try:
+            client.get(path)
+        except (errors.NotFound, errors.TooMany):
+            if dt.datetime.now(dt.UTC) > deadline:  # noqa: TID251
+                raise
+        else:
+            return
+
+
+def _silent(_line: str) -> None:
+    """Take a line of progress and forget it."""
