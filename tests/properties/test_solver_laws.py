@@ -69,8 +69,9 @@ def test_every_pod_is_placed_or_has_a_blocker_never_both(case: Case) -> None:
 def test_the_audit_finds_nothing_to_object_to(case: Case) -> None:
     solved = case.solve()
 
+    given = claims.given_labels(case.types)
     creations = [
-        claims.create(n, case.types, Settings(), build.NOW, taken={}, ordinal=i)
+        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, ordinal=i)
         for i, n in enumerate(solved.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.world
 
 CRDS = Path(daiku.__file__).parent / "crds"
 
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     """A cluster whose API server knows our CRDs."""
@@ -29,8 +30,16 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     world = up.up(folder, toolchain.ensure(), now, _silent)
     made = Client(Credentials({"KUBECONFIG": str(world.kubeconfig)}))
     for file in sorted(CRDS.glob("*.yaml")):
-        made.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(file.read_text()))
-    for kind in (kinds.NODE_POOLS, kinds.NODE_CLAIMS, kinds.EC2_NODE_CLASSES, kinds.KWOK_NODE_CLASSES):
+        made.create(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            yaml.safe_load(file.read_text()),
+        )
+    for kind in (
+        kinds.NODE_POOLS,
+        kinds.NODE_CLAIMS,
+        kinds.EC2_NODE_CLASSES,
+        kinds.KWOK_NODE_CLASSES,
+    ):
         _until_served(made, kind.path)
     yield made
     down.down(folder, _silent)
@@ -54,7 +63,13 @@ def test_is_refused_in_words_that_name_the_mistake(client: Client, name: str) ->
 
 
 def test_defaults_are_karpenters(client: Client) -> None:
-    pool = _create(client, _merged(table.NODE_POOL, {"spec": {"disruption": None, "template": {"spec": {"expireAfter": None}}}}))
+    pool = _create(
+        client,
+        _merged(
+            table.NODE_POOL,
+            {"spec": {"disruption": None, "template": {"spec": {"expireAfter": None}}}},
+        ),
+    )
     node_class = _create(client, table.NODE_CLASS)
 
     assert pool["spec"]["disruption"] == {
@@ -88,7 +103,10 @@ def test_a_kwok_node_class_is_ready_from_birth(client: Client) -> None:
     ("valid", "change", "words"),
     [
         pytest.param(
-            table.NODE_CLAIM, {"spec": {"expireAfter": "1h"}}, "spec is immutable", id="a NodeClaim's spec"
+            table.NODE_CLAIM,
+            {"spec": {"expireAfter": "1h"}},
+            "spec is immutable",
+            id="a NodeClaim's spec",
         ),
         pytest.param(
             table.NODE_POOL,
@@ -104,7 +122,9 @@ def test_a_kwok_node_class_is_ready_from_birth(client: Client) -> None:
         ),
     ],
 )
-def test_cannot_be_changed(client: Client, valid: table.Json, change: table.Json, words: str) -> None:
+def test_cannot_be_changed(
+    client: Client, valid: table.Json, change: table.Json, words: str
+) -> None:
     body = _merged(valid, {"metadata": {"name": f"changed-{abs(hash(words)) % 10**6}"}})
     kind = kinds.BY_NAME[body["kind"]]
     client.create(kind.path, body)
@@ -116,7 +136,9 @@ def test_cannot_be_changed(client: Client, valid: table.Json, change: table.Json
 
 
 def test_a_node_pool_can_be_scaled_and_lists_its_columns(client: Client) -> None:
-    found = yaml.safe_load(client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh"))
+    found = yaml.safe_load(
+        client.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh")
+    )
     version = found["spec"]["versions"][0]
 
     assert version["subresources"]["scale"]["specReplicasPath"] == ".spec.replicas"

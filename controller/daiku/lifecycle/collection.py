@@ -1,4 +1,4 @@
-"""What has lost its other half: instances without a NodeClaim, and NodeClaims whose instance is gone.
+"""What has lost its other half: instances without a NodeClaim, and NodeClaims whose instance or Node is gone.
 
 Both come of a crash, of a person, or of the cloud. They are found by comparing what the cloud lists with what is
 wanted; nothing has to be remembered for it.
@@ -7,29 +7,50 @@ Source: Karpenter's nodeclaim.garbagecollection.
 """
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
 
 from daiku.commands import DeleteNodeClaim, TerminateInstance
 from daiku.lifecycle.draft import Draft
+from daiku.model.condition import find
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
+_SETTLED: Final = timedelta(minutes=1)
+"""What was launched or registered this long ago is in every list, unless someone removed it."""
+
 
 def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
-    """Give the NodeClaim up if its instance is gone and its Node does not prove otherwise."""
-    claim, listed = draft.claim, snapshot.instances
-    if listed is None or not claim.provider_id or not claim.is_true("Registered"):
+    """Give the NodeClaim up if its Node was taken away, or if its instance is gone and no live Node denies it."""
+    claim, node = draft.claim, state_node.node
+    registered = find(claim.conditions, "Registered")
+    launched = find(claim.conditions, "Launched")
+    if launched is None or launched.status != "True" or launched.last_transition is None:
         return
-    if state_node.node is not None and state_node.node.is_ready:
-        return
-    registered = draft.condition("Registered")
-    since = registered.last_transition if registered is not None else None
-    if since is None or listed.asked <= since:
-        return
-    if any(i.provider_id == claim.provider_id and not i.terminating for i in listed.instances):
-        return
-    meta = claim.meta
-    draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason="garbage_collected"))
+    if registered is not None and registered.status == "True" and node is None:
+        seen = (registered.last_transition or draft.now) + _SETTLED
+        if seen <= draft.now:
+            _give_up(draft, "node_deleted")
+        else:
+            draft.wakes.append(seen)
+    elif (node is None or not node.is_ready) and _is_missing(
+        claim.provider_id, launched.last_transition + _SETTLED, snapshot
+    ):
+        _give_up(draft, "garbage_collected")
+
+
+def _is_missing(instance: str, since: datetime, snapshot: Snapshot) -> bool:
+    """Whether a list that was made after `since` does not show the instance, or shows it on its way out."""
+    listed = snapshot.instances
+    if listed is None or listed.asked <= since:
+        return False
+    return not any(i.provider_id == instance and not i.terminating for i in listed.instances)
+
+
+def _give_up(draft: Draft, reason: str) -> None:
+    meta = draft.claim.meta
+    draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))
     draft.ended = True
 
 

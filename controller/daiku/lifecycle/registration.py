@@ -33,7 +33,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     elif node.meta.labels.get(labels.REGISTERED) == "true":
         draft.node_name = node.meta.name
         draft.set("Registered", "True")
-    else:
+    elif node.meta.deleted is None:
         if not taints.includes(node.taints, taints.UNREGISTERED):
             draft.announce(
                 "Warning",

@@ -10,6 +10,7 @@ Not here: waiting for volumes to be detached.
 Source: Karpenter's node.termination and the finalizer of nodeclaim.lifecycle.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -50,10 +51,9 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
             claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP, deadline),
         )
     nodes = snapshot.nodes_of.get(claim.provider_id, ()) if claim.provider_id else ()
-    for node in nodes:
-        if node.meta.deleted is None:
-            draft.commands.append(DeleteNode(name=node.meta.name, uid=node.meta.uid))
-    if nodes:
+    held = [node for node in nodes if labels.TERMINATION_FINALIZER in node.meta.finalizers]
+    if held:
+        _delete(held, draft)
         return
     instance = claim.provider_id or _launched_meanwhile(claim, snapshot)
     if (
@@ -64,7 +64,19 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
         return
     if instance and not _end_instance(instance, claim, draft, snapshot):
         return
+    # A Node that was never registered goes last: as long as its machine runs, its kubelet may make it again.
+    _delete(nodes, draft)
+    if nodes:
+        return
     draft.remove_finalizer = True
+
+
+def _delete(nodes: Iterable[Node], draft: Draft) -> None:
+    draft.commands += [
+        DeleteNode(name=node.meta.name, uid=node.meta.uid)
+        for node in nodes
+        if node.meta.deleted is None
+    ]
 
 
 def of_node(

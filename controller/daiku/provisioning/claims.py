@@ -32,6 +32,7 @@ def create(
     settings: Settings,
     now: datetime,
     *,
+    given: frozenset[str],
     taken: Container[str],
     ordinal: int,
 ) -> CreateNodeClaim:
@@ -42,6 +43,7 @@ def create(
         types: Every instance type of its node class.
         settings: How many types one launch offers.
         now: Part of what the name is made from.
+        given: What `given_labels` says of `types`.
         taken: Names that exist.
         ordinal: Which node of this plan it is.
     """
@@ -56,7 +58,7 @@ def create(
         meta=Meta(
             name=_name(pool, now, ordinal, taken),
             labels={
-                **_custom_labels(requirements, types),
+                **_custom_labels(requirements, given),
                 **template.labels,
                 labels.NODEPOOL: pool.meta.name,
                 labels.node_class_label(ref.group, ref.kind): ref.name,
@@ -104,16 +106,19 @@ def _distinct(types: Sequence[InstanceType], requirement: Requirement) -> int:
     return len(dict.fromkeys(values))
 
 
-def _custom_labels(requirements: Requirements, types: Sequence[InstanceType]) -> Mapping[str, str]:
-    """A label for every requirement that neither type, offering nor kubelet gives the node by itself."""
-    given = dict.fromkeys(r.key for t in types for r in t.requirements)
-    given |= dict.fromkeys(r.key for t in types for o in t.offerings for r in o.requirements)
+def given_labels(types: Sequence[InstanceType]) -> frozenset[str]:
+    """Label keys that a node gets by its type, its offering or its kubelet, without being told."""
+    of_types = (r.key for t in types for r in t.requirements)
+    of_offerings = (r.key for t in types for o in t.offerings for r in o.requirements)
+    return frozenset((*of_types, *of_offerings, *labels.WELL_KNOWN))
+
+
+def _custom_labels(requirements: Requirements, given: frozenset[str]) -> Mapping[str, str]:
+    """A label for every requirement that nothing else gives the node."""
     return {
         r.key: _some_value(r)
         for r in requirements
-        if not (
-            r.absent or r.key in given or r.key in labels.WELL_KNOWN or labels.is_restricted(r.key)
-        )
+        if not (r.absent or r.key in given or labels.is_restricted(r.key))
     }
 
 

@@ -90,10 +90,14 @@ def _creations(
     solved: Solution, snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime
 ) -> list[CreateNodeClaim]:
     taken = dict.fromkeys(snapshot.by_name)
+    given = {ref: claims.given_labels(types) for ref, types in catalogue.instance_types.items()}
     creations: list[CreateNodeClaim] = []
     for ordinal, node in enumerate(solved.new_nodes):
-        types = catalogue.instance_types[node.pool.template.node_class]
-        creation = claims.create(node, types, settings, now, taken=taken, ordinal=ordinal)
+        ref = node.pool.template.node_class
+        types = catalogue.instance_types[ref]
+        creation = claims.create(
+            node, types, settings, now, given=given[ref], taken=taken, ordinal=ordinal
+        )
         taken[creation.node_claim.meta.name] = None
         creations.append(creation)
     return creations

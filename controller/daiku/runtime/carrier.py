@@ -131,11 +131,24 @@ class Carrier:
         try:
             return call()
         except cloud_errors.CloudError as error:
-            metrics.CLOUD_ERRORS.labels("", method, self.cloud.name, type(error).__name__).inc()
+            metrics.CLOUD_ERRORS.labels("", method, self.cloud.name, _error_name(error)).inc()
             raise
         finally:
             elapsed = clock.monotonic() - began
             metrics.CLOUD_SECONDS.labels("", method, self.cloud.name).observe(elapsed)
+
+
+def _error_name(error: cloud_errors.CloudError) -> str:
+    """The names that Karpenter's dashboards know; empty for any other error."""
+    match error:
+        case cloud_errors.InstanceNotFound():
+            return "NodeClaimNotFoundError"
+        case cloud_errors.InsufficientCapacity():
+            return "InsufficientCapacityError"
+        case cloud_errors.NodeClassNotReady():
+            return "NodeClassNotReadyError"
+        case _:
+            return ""
 
 
 def _delete(client: Client, path: str, uid: str) -> None:

@@ -30,6 +30,7 @@ class Gauges:
     """Sets the metrics of the cluster. One thread uses it."""
 
     _claims: dict[str, _Place] | None = None
+    _pools: tuple[str, ...] = ()
     _nodes: dict[str, _Place] = field(default_factory=dict[str, _Place])
 
     def observe(self, snapshot: Snapshot, report: Report) -> None:
@@ -52,6 +53,12 @@ class Gauges:
         metrics.UNSCHEDULABLE_PODS.labels("provisioner").set(
             sum(len(each.pods) for each in report.unschedulable)
         )
+        pools = tuple(pool.meta.name for pool in snapshot.node_pools)
+        if pools != self._pools:
+            # What is left of a pool that is gone would stay for ever.
+            metrics.NODEPOOL_LIMIT.clear()
+            metrics.NODEPOOL_USAGE.clear()
+            self._pools = pools
         for pool in snapshot.node_pools:
             for resource, amount in (pool.limits or {}).items():
                 metrics.NODEPOOL_LIMIT.labels(resource, pool.meta.name).set(_base(resource, amount))

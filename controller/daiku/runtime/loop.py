@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku import events, tick
+from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.runtime import clock
 from daiku.runtime.carrier import NodeClassIndex
@@ -69,6 +70,10 @@ class Loop:
                 self._keep_only(lambda name: name != event.key)
             case events.Listed() if event.kind is NodeClass:
                 self._keep_only(lambda name: name in event.keys)
+            case events.Gone() if event.kind is NodeClaim:
+                # A node class that is being deleted may have waited for this claim.
+                if any(c.meta.deleted is not None for c in self.node_classes.by_ref.values()):
+                    self.node_classes_changed()
             case events.Done():
                 self.gauges.carried(event.command)
             case _:

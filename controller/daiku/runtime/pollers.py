@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from daiku import events
+from daiku.api import decode
 from daiku.cloud import errors
 from daiku.cloud.provider import CloudProvider
+from daiku.kube import errors as kube_errors
 from daiku.kube.backoff import Backoff
 from daiku.runtime import clock
 from daiku.runtime.carrier import NodeClassIndex
@@ -45,7 +47,7 @@ class Poller:
             try:
                 self.work()
                 backoff.reset()
-            except errors.CloudError as error:
+            except (errors.CloudError, kube_errors.KubeError, decode.Unreadable) as error:
                 wait = min(wait, backoff.wait_seconds() * 5)
                 _log.warning(
                     "poll failed", poller=self.name, error=str(error), wait_seconds=round(wait, 1)

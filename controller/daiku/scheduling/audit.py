@@ -38,6 +38,10 @@ class _Audit:
     pods: Mapping[str, Pod]
     charged: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """NodePool name -> what its nodes and the claims looked at so far take from its limits."""
+    daemons: dict[tuple[str, Requirements, tuple[Taint, ...]], Mapping[str, int]] = field(
+        default_factory=dict[tuple[str, Requirements, tuple[Taint, ...]], Mapping[str, int]]
+    )
+    """By instance type, requirements and taints."""
     offered: dict[tuple[str, Requirements], bool] = field(
         default_factory=dict[tuple[str, Requirements], bool]
     )
@@ -130,9 +134,16 @@ def _types(
     claim: NodeClaim, types: Sequence[InstanceType], asked: Mapping[str, int], work: _Audit
 ) -> Iterator[tuple[str, str]]:
     """Each instance type must hold the pods beside its DaemonSets, and be for sale."""
-    terms = claim.requirements.without(labels.INSTANCE_TYPE)
+    # What is the same for many claims is worked out once: they differ mostly in their lists of types.
+    terms = claim.requirements.without(labels.INSTANCE_TYPE) & Requirements.from_labels(
+        claim.meta.labels
+    )
     for instance_type in types:
-        needed = resources.add(asked, _daemons(claim, instance_type, work))
+        daemons = work.daemons.get((instance_type.name, terms, claim.taints))
+        if daemons is None:
+            daemons = _daemons(claim.taints, terms & instance_type.requirements, work)
+            work.daemons[instance_type.name, terms, claim.taints] = daemons
+        needed = resources.add(asked, daemons)
         if not resources.fits(needed, instance_type.allocatable):
             yield "Resources", f"{instance_type.name} does not hold its pods"
         key = (instance_type.name, terms)
@@ -153,17 +164,10 @@ def _types(
             yield "MinValues", f"{requirement.key} has {len(distinct)} values"
 
 
-def _daemons(claim: NodeClaim, instance_type: InstanceType, work: _Audit) -> dict[str, int]:
-    """What DaemonSets are sure to take on a node of this type."""
-    becomes = (
-        claim.requirements
-        & Requirements.from_labels(claim.meta.labels)
-        & instance_type.requirements
-    )
+def _daemons(marks: Iterable[Taint], becomes: Requirements, work: _Audit) -> Mapping[str, int]:
+    """What DaemonSets are sure to take on a node like this."""
     templates = [d.template for d in work.snapshot.daemon_sets]
-    return resources.add(
-        *(t.requests for t in templates if not any(_pod(t, claim.taints, becomes)))
-    )
+    return resources.add(*(t.requests for t in templates if not any(_pod(t, marks, becomes))))
 
 
 def _limits(

@@ -49,7 +49,7 @@ _SOLD_OUT: Final = timedelta(minutes=3)
 """How long a pool that said no is not asked again (Karpenter's figure)."""
 _NOMINATED: Final = timedelta(seconds=20)
 """How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
-_EXPECTED: Final = timedelta(seconds=30)
+_EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim may take to appear in the watch after it was asked for."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
 
@@ -200,6 +200,8 @@ class Cluster:
                 self._launch_failures.pop(key, None)
 
     def _lose(self, kind: type[Object], key: str) -> None:
+        if kind is NodeClaim:
+            self._expected.pop(key, None)
         if self._objects[kind].pop(key, None) is None:
             return
         self._inflight.forget(f"{kind.__name__}/{key}")
@@ -227,9 +229,16 @@ class Cluster:
                 )
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
                 self._gone_instances |= {command.provider_id}
-            case commands.Launch():
-                if isinstance(error, CloudError):
-                    self._fail_launch(command.node_claim.meta.name, error)
+            case commands.Launch() if isinstance(error, CloudError):
+                self._fail_launch(command.node_claim.meta.name, error)
+                if isinstance(error, errors.InsufficientCapacity) and not error.sold_out:
+                    # The cloud does not say which pools: all that were tried, or the next claim tries them again.
+                    self._sell_out(
+                        (o.instance_type, o.zone, o.capacity_type) for o in command.options
+                    )
+                elif isinstance(error, errors.NodeClassNotReady):
+                    pool = command.node_claim.nodepool
+                    self._inflight.failed(f"Create/{pool}", error, event.finished, retry_after)
             case _:
                 pass
 

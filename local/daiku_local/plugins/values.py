@@ -164,6 +164,11 @@ def _holds_secret(value: struct_pb2.Value) -> bool:
     return any(_holds_secret(item) for item in fields.values())
 
 
+def marked_secret(value: str) -> Plain:
+    """Give a secret text in the form that it has in JSON on the wire."""
+    return {_SIGNATURE: _SECRET, "value": value}
+
+
 def has_unknown(value: Any) -> bool:
     """Tell whether `value` is, or holds, a value that is not known yet."""
     if isinstance(value, Mapping):

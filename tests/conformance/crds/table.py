@@ -156,7 +156,7 @@ ACCEPTED: dict[str, tuple[Json, Json]] = {
     "a disk": (NODE_CLASS, {"spec": {"blockDeviceMappings": [DISK]}}),
     "kubelet settings": (
         NODE_CLASS,
-        {"spec": {"kubelet": {"maxPods": 50, "kubeReserved": {"cpu": "100m"}, "evictionHard": {"memory.available": "5%"}}}},
+        {"spec": {"kubelet": {"maxPods": 50, "evictionHard": {"memory.available": "5%"}}}},
     ),
     "one field of the metadata options": (
         NODE_CLASS,

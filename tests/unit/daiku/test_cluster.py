@@ -8,7 +8,12 @@ from tests import answers, build
 from tests.build import NOW
 
 from daiku import events
-from daiku.cloud.errors import InstanceNotFound, InsufficientCapacity, LaunchRefused
+from daiku.cloud.errors import (
+    InstanceNotFound,
+    InsufficientCapacity,
+    LaunchRefused,
+    NodeClassNotReady,
+)
 from daiku.commands import (
     Announce,
     CreateNodeClaim,
@@ -18,6 +23,7 @@ from daiku.commands import (
     TerminateInstance,
 )
 from daiku.events import Done, Failed, Gone, Launched, LaunchFailed, Listed, Seen
+from daiku.model.instance_type import LaunchOption
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.report import Report, Unschedulable
@@ -175,7 +181,7 @@ def test_a_claim_that_never_turns_up_is_forgotten() -> None:
     cluster.begin(create, NOW)
     cluster.apply(Done(create, NOW))
 
-    assert cluster.snapshot(NOW + 31 * SECOND).state_nodes == ()
+    assert cluster.snapshot(NOW + 61 * SECOND).state_nodes == ()
 
 
 def test_what_is_sold_out_is_remembered_for_three_minutes() -> None:
@@ -196,6 +202,27 @@ def test_pools_that_said_no_on_the_way_to_a_launch_are_sold_out_too() -> None:
     cluster.apply(Launched("default-aaaaa", answers.launched(sold_out=(pool,))))
 
     assert pool in cluster.snapshot(NOW).sold_out
+
+
+def test_without_a_word_on_which_pools_all_that_were_tried_are_sold_out() -> None:
+    option = LaunchOption(
+        instance_type="c-4x", zone="zone-a", capacity_type="spot", price_usd_per_hour=1.0
+    )
+    launch = Launch(node_claim=build.node_claim(launched=False), options=(option,))
+    cluster = build.cluster()
+
+    cluster.apply(Failed(launch, InsufficientCapacity("none"), NOW))
+
+    assert ("c-4x", "zone-a", "spot") in cluster.snapshot(NOW).sold_out
+
+
+def test_a_node_class_that_cannot_launch_pauses_its_pool() -> None:
+    launch = Launch(node_claim=build.node_claim(launched=False), options=())
+    cluster = build.cluster()
+
+    cluster.apply(Failed(launch, NodeClassNotReady("no subnet"), NOW))
+
+    assert cluster.snapshot(NOW).is_held("Create/default")
 
 
 def test_a_launch_is_remembered_until_the_claim_says_so_itself() -> None:

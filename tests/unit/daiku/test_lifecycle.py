@@ -31,6 +31,8 @@ LAUNCHED = build.node_claim(
 )
 REGISTERED = build.node_claim(initialized=False, startup_taints=(CNI,))
 
+SHORT = build.node_claim(expire_after=60 * MINUTE)
+
 
 def commands(cluster: Cluster, *, after: timedelta = timedelta(0)) -> list[Command]:
     return plan.plan(
@@ -196,18 +198,22 @@ def test_a_claim_without_its_finalizer_gets_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "after", "reasons"),
+    ("objects", "after", "reasons"),
     [
-        pytest.param(LAUNCHED, 14 * MINUTE, [], id="a node may take a quarter of an hour"),
-        pytest.param(LAUNCHED, 15 * MINUTE, ["registration_timeout"], id="and no longer"),
-        pytest.param(build.node_claim(), 60 * MINUTE, [], id="a registered one has no such limit"),
+        pytest.param([LAUNCHED], 14 * MINUTE, [], id="a node may take a quarter of an hour"),
+        pytest.param([LAUNCHED], 15 * MINUTE, ["registration_timeout"], id="and no longer"),
         pytest.param(
-            build.node_claim(expire_after=MINUTE), MINUTE, ["expired"], id="but may expire"
+            [SHORT, build.node(claim=SHORT)], 59 * MINUTE, [], id="a registered one may live"
+        ),
+        pytest.param(
+            [SHORT, build.node(claim=SHORT)], 60 * MINUTE, ["expired"], id="until it expires"
         ),
     ],
 )
-def test_a_claim_may_take_so_long(claim: Object, after: timedelta, reasons: list[str]) -> None:
-    assert deletions(decide(claim, after=after)) == reasons
+def test_a_claim_may_take_so_long(
+    objects: list[Object], after: timedelta, reasons: list[str]
+) -> None:
+    assert deletions(decide(*objects, after=after)) == reasons
 
 
 def test_a_claim_that_gets_no_instance_is_given_up_after_five_minutes() -> None:
@@ -265,9 +271,26 @@ def test_a_claim_whose_instance_vanished_is_given_up(
 ) -> None:
     claim = build.node_claim()
     cluster = build.cluster(claim, build.node(claim=claim, ready=ready), build.node_class())
-    cluster.apply(InstancesListed(tuple(listed), NOW + MINUTE))  # type: ignore[arg-type]
+    cluster.apply(InstancesListed(tuple(listed), NOW + 2 * MINUTE))  # type: ignore[arg-type]
 
-    assert deletions(commands(cluster, after=MINUTE)) == reasons
+    assert deletions(commands(cluster, after=2 * MINUTE)) == reasons
+
+
+@pytest.mark.parametrize(("asked", "reasons"), [(MINUTE, []), (2 * MINUTE, ["garbage_collected"])])
+def test_an_instance_that_vanished_before_it_joined_is_not_waited_for(
+    asked: timedelta, reasons: list[str]
+) -> None:
+    cluster = build.cluster(LAUNCHED, build.node_class())
+    cluster.apply(InstancesListed((), NOW + asked))
+
+    assert deletions(commands(cluster, after=2 * MINUTE)) == reasons
+
+
+@pytest.mark.parametrize(("after", "reasons"), [(MINUTE / 2, []), (MINUTE, ["node_deleted"])])
+def test_a_registered_claim_whose_node_was_removed_by_force_is_given_up(
+    after: timedelta, reasons: list[str]
+) -> None:
+    assert deletions(decide(build.node_claim(), after=after)) == reasons
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,17 @@ def test_without_a_node_the_claim_goes_straight_to_its_instance() -> None:
     assert "TerminateInstance" in kinds(decide(GOING))
 
 
+def test_a_node_that_was_never_registered_goes_after_its_machine() -> None:
+    claim = build.node_claim(registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim, build.node(claim=claim, registered=False, initialized=False))
+    (end,) = [c for c in commands(cluster) if isinstance(c, TerminateInstance)]
+    assert "DeleteNode" not in kinds(commands(cluster))
+
+    cluster.apply(Failed(end, InstanceNotFound("gone"), NOW))
+
+    assert "DeleteNode" in kinds(commands(cluster))
+
+
 def test_without_an_instance_the_claim_goes_at_once() -> None:
     claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
 

@@ -41,6 +41,8 @@ BY_CODE: Final[dict[str, type[errors.CloudError]]] = {
     "AccessDeniedException": errors.Denied,
     "AuthFailure": errors.Denied,
     "ExpiredToken": errors.Denied,
+    "ExpiredTokenException": errors.Denied,
+    "InvalidIdentityToken": errors.Denied,
     "InvalidClientTokenId": errors.Denied,
     "InternalError": errors.Unreachable,
     "InternalFailure": errors.Unreachable,
@@ -85,6 +87,8 @@ def translate(asked: str, error: Exception) -> errors.CloudError:
             f"{asked}: {error}. Give the ServiceAccount an IAM role (eks.amazonaws.com/role-arn), "
             "or set AWS_PROFILE or AWS_ACCESS_KEY_ID"
         )
+    if isinstance(error, exceptions.ParamValidationError):
+        return errors.LaunchRefused(f"{asked}: {error}", code="ParamValidation")
     return errors.Unreachable(f"{asked}: {error}")
 
 

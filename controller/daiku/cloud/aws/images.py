@@ -37,7 +37,7 @@ AL2023: Final = (
 """Architecture and variant of each AL2023 image that EKS publishes."""
 
 
-class UnsupportedAlias(Exception):  # noqa: N818  # named by what is wrong, like the condition's reason
+class UnsupportedAlias(Exception):  # named by what is wrong, like the condition's reason
     """An alias that no machine can be made of."""
 
 

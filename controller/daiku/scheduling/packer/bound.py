@@ -1,7 +1,7 @@
 """The least that the pods can cost, and what a pod is worth.
 
-The idea: forget that pods are whole and which of them share a node. What is left is a small linear program: buy columns so
-that they offer what all pods ask for together. Its optimum is a lower bound, and its dual prices say what
+The idea: forget that pods are whole and which of them share a node. What is left is a small linear program: buy
+columns so that they offer what all pods ask for together. Its optimum is a lower bound, and its dual prices say what
 each pod is worth. More rows make it tighter. Each is a rule that every packing keeps:
 
 - the pods that can only use some columns must be paid for by those columns;
@@ -55,7 +55,7 @@ def bound(tables: Tables) -> Bound:
     worth = solved.values / sizes
     return Bound(
         _proven(worth, asked, offered, tables),
-        worth @ asked,
+        _positive(worth @ asked),
         worth[: len(tables.requests)],
     )
 
@@ -64,6 +64,11 @@ def _proven(worth: Floats, asked: Floats, offered: Floats, tables: Tables) -> fl
     """The bound that `worth` proves without trusting the solver's tolerances: no column offers more than it costs."""
     excess = float(((worth @ offered) / tables.prices).max())
     return float(worth @ (asked @ tables.counts)) / max(excess, 1.0)
+
+
+def _positive(values: Floats) -> Floats:
+    """`values`, none of them nothing: a pod that costs nothing more still wants a place."""
+    return np.maximum(values, 1e-6 * values.max())
 
 
 def _resource_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:

@@ -1,9 +1,9 @@
 """What must be packed, and the packing that answers.
 
-The problem: pods of some classes must go on new nodes; which nodes, with which contents, cost least? A node is bought as
-a *column*: one instance type as one NodePool offers it (and in one zone, where that matters). Whatever
-decides that a class may not go on a column (requirements, taints, zones) is settled before, as a mask, so nothing here
-knows a label. Two classes may share a node when some column is open to both and has room for both.
+The problem: pods of some classes must go on new nodes; which nodes, with which contents, cost least? A node is bought
+as a *column*: one instance type as one NodePool offers it (and in one zone, where that matters). Whatever decides that
+a class may not go on a column (requirements, taints, zones) is settled before, as a mask, so nothing here knows a
+label. Two classes may share a node when some column is open to both and has room for both.
 
 Letters in shapes: R resources, C classes, K columns, G exclusion groups, N nodes, M classes on one node.
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daiku.scheduling.packer.demand import Floats, Ints
+from daiku.scheduling.packer.demand import Floats, Ints, Mask
 from daiku.scheduling.packer.tables import Tables
 
 
@@ -71,24 +71,27 @@ def fill(tables: Tables, trials: Trials, held: Floats | None = None) -> Floats:
     return taken
 
 
-def cheapest(tables: Tables, classes: Ints, pods: Floats) -> Ints:
-    """The cheapest column that holds each node's pods; every node must fit one, shape (P,).
+def used(tables: Tables, classes: Ints, pods: Floats) -> Floats:
+    """What the pods of each node ask for together, shape (R, P); `classes` and `pods` have shape (P, M)."""
+    return np.stack([(requests[classes] * pods).sum(axis=1) for requests in tables.requests])
 
-    Args:
-        tables: The problem.
-        classes: Classes on each node, shape (P, M).
-        pods: How many of each, shape (P, M).
-    """
+
+def shut(tables: Tables, classes: Ints, pods: Floats) -> Mask:
+    """Profiles that are not open to all classes on each node, shape (P, F)."""
+    if tables.open_to.all():
+        return np.zeros((len(pods), len(tables.open_to)), dtype=np.bool_)
     present = pods > 0
-    fits = np.ones((len(pods), len(tables.prices)), dtype=np.bool_)
-    for requests, room in zip(tables.requests, tables.room, strict=True):
-        fits &= (requests[classes] * pods).sum(axis=1)[:, None] <= room
-    if not tables.open_to.all():
-        shut = np.stack(
-            [(present & ~of_profile[classes]).any(axis=1) for of_profile in tables.open_to], axis=1
-        )
-        fits &= ~shut[:, tables.profiles]
-    return fits.argmax(axis=1)
+    return np.stack(
+        [(present & ~of_profile[classes]).any(axis=1) for of_profile in tables.open_to], axis=1
+    )
+
+
+def cheapest(tables: Tables, used: Floats, shut: Mask) -> Ints:
+    """The cheapest column that holds what each node has on it, -1 where none does, shape (P,)."""
+    fits = ~shut[:, tables.profiles]
+    for asked, room in zip(used, tables.room, strict=True):
+        fits &= asked[:, None] <= room
+    return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
 
 
 def ranks(tables: Tables, columns: Ints, weights: Floats, values: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from daiku.scheduling.packer import fill
-from daiku.scheduling.packer.demand import Floats, Ints
+from daiku.scheduling.packer.demand import Floats, Ints, Mask
 from daiku.scheduling.packer.tables import Tables
 
 
@@ -33,17 +33,24 @@ class Fleet:
         """Price of all nodes."""
         return float(tables.prices[self.columns].sum()) if self.columns else 0.0
 
-    def dense(self, nodes: Ints, classes: int) -> Floats:
-        """Pods of each class on each of `nodes`, shape (N, C)."""
-        pods = np.zeros((len(nodes), classes))
-        for row, node in enumerate(nodes):
-            pods[row, self.classes[node]] = self.pods[node]
-        return pods
+    def used(self, tables: Tables) -> Floats:
+        """What the pods of each node ask for together, shape (R, N)."""
+        asked = tables.requests[:, np.concatenate(self.classes)] * np.concatenate(self.pods)
+        return np.add.reduceat(asked, self._starts(), axis=1)
+
+    def shut(self, tables: Tables) -> Mask:
+        """Profiles that are not open to all classes on each node, shape (N, F)."""
+        present = tables.open_to[:, np.concatenate(self.classes)]
+        return ~np.logical_and.reduceat(present, self._starts(), axis=1).T
+
+    def _starts(self) -> Ints:
+        sizes = [len(classes) for classes in self.classes]
+        return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
 def recolumned(tables: Tables, fleet: Fleet) -> Fleet:
     """The same nodes, each of the cheapest column that holds it."""
-    pods = fleet.dense(np.arange(len(fleet.columns)), len(tables.counts))
-    classes = np.broadcast_to(np.arange(len(tables.counts)), pods.shape)
-    columns = fill.cheapest(tables, classes, pods)
+    if not fleet.columns:
+        return fleet
+    columns = fill.cheapest(tables, fleet.used(tables), fleet.shut(tables))
     return Fleet([int(column) for column in columns], fleet.classes, fleet.pods)

@@ -1,5 +1,3 @@
-# The solver's bindings are generated: their arguments have no precise types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """Covering programs: buy columns at least cost so that every row is covered.
 
     minimise  costs · x   subject to   sum of columns · x >= demand,   x >= 0
@@ -9,7 +7,7 @@ One thread always: HiGHS wants the same number in every instance of a process, a
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import highspy
 import numpy as np
@@ -40,7 +38,8 @@ class Covering:
 
     def __init__(self, demand: Floats) -> None:
         """Start with rows of `demand` and no column."""
-        self._highs = highspy.Highs()
+        # The binding's own type lacks some of its methods.
+        self._highs: Any = highspy.Highs()
         for option, value in _OPTIONS.items():
             self._highs.setOptionValue(option, value)
         rows = len(demand)

@@ -33,7 +33,8 @@ _BEST: Final = 100
 _BETTER: Final = 1 + 1e-6
 """Worth per dollar from which a pattern improves the program."""
 _PATTERNS_MAX: Final = 2000
-"""Patterns from which the program is started again with the best half of them: solving gets slower with each."""
+"""Patterns from which the program is started again with the best half of them: solving gets slower with each. It is
+several times the most classes that are packed this way, each of which has a pattern of its own."""
 _UNBINDING: Final = 0.05
 """Weight of a resource that is worth nothing, against one that is worth something."""
 
@@ -118,7 +119,7 @@ class Patterns:
         return columns, fill.fill(self.tables, self._trials(columns, ranks), held)
 
     def _trials(self, columns: Ints, ranks: Floats) -> Trials:
-        classes = np.broadcast_to(np.arange(ranks.shape[1]), ranks.shape)
+        classes: Ints = np.broadcast_to(np.arange(ranks.shape[1], dtype=np.int64), ranks.shape)
         return Trials(columns, classes, np.broadcast_to(self._limits(), ranks.shape), ranks)
 
     def _add(self, columns: Ints, pods: Floats) -> bool:

@@ -1,8 +1,8 @@
 """Ruin and recreate: a few nodes are emptied and their pods packed again, a little cheaper if luck has it.
 
-Several ruins are tried side by side, so that the filling works on all of them at once. Which nodes are ruined: those that
-cost more than their pods are worth, mostly. How they are packed again: node by node, the trial whose pods
-are worth most per dollar, with values and ranking shaken. Equal price is accepted half of the time, because the way to
+Several ruins are tried side by side, so that the filling works on all of them at once. Which nodes are ruined: those
+that cost more than their pods are worth, mostly. How they are packed again: node by node, the trial whose pods are
+worth most per dollar, with values and ranking shaken. Equal price is accepted half of the time, because the way to
 something cheaper often leads over something equal.
 
 Letters in shapes: C classes, N nodes, B ruins, Q trials per ruin, M classes in a ruin.
@@ -76,8 +76,10 @@ class Repair:
         window = np.arange(count)
         if count > _WINDOW:
             window = random.choice(count, _WINDOW, replace=False)
-        prices = self.tables.prices[[fleet.columns[node] for node in window]]
-        worth = np.array([fleet.pods[node] @ self._values[fleet.classes[node]] for node in window])
+        prices = self.tables.prices[np.array(fleet.columns)[window]]
+        worth = np.array(
+            [fleet.pods[node] @ self._values[fleet.classes[node]] for node in map(int, window)]
+        )
         waste = 1.02 - np.clip(worth / prices, 0.0, 1.0)
         # The largest of u^(1/w) is a choice with weights w.
         keys = random.random((_RUINS, len(window))) ** (waste.mean() / waste)
@@ -94,19 +96,13 @@ class Repair:
     def _pooled(self, nodes: list[Ints]) -> tuple[Ints, Floats]:
         """Pods of each ruin's nodes together: classes and how many of each, shape (B, M)."""
         fleet, total = self.fleet, len(self.tables.counts)
-        pooled = np.array(
-            [
-                np.bincount(
-                    np.concatenate([fleet.classes[node] for node in places]),
-                    np.concatenate([fleet.pods[node] for node in places]),
-                    total,
-                )
-                for places in nodes
-            ]
-        )
+        pooled = np.zeros((len(nodes), total))
+        for ruin, places in enumerate(nodes):
+            for node in map(int, places):
+                pooled[ruin, fleet.classes[node]] += fleet.pods[node]
         most = int((pooled > 0).sum(axis=1).max())
         classes = np.argsort(pooled == 0, axis=1, kind="stable")[:, :most]
-        return classes, np.take_along_axis(pooled, classes, axis=1)
+        return classes, pooled[np.arange(len(nodes))[:, None], classes]
 
     def _make(self, ruins: _Ruins, active: Ints) -> None:
         """One more node for each of the `active` ruins."""
@@ -116,17 +112,19 @@ class Repair:
         columns = random.integers(0, len(tables.prices), len(own))
         weights = random.random((len(tables.requests), len(own)))
         scarcity = (weights / np.maximum(tables.room[:, columns], 1.0))[:, :, None]
-        size = (scarcity * tables.requests[:, classes]).sum(axis=0)
-        shaken = self._values[classes] * random.lognormal(0, 0.02, ruins.left.shape)[own]
-        ranks = shaken / np.maximum(size, 1e-12) * random.lognormal(0, 0.4, size.shape)
+        size: Floats = (scarcity * tables.requests[:, classes]).sum(axis=0)
+        shaken: Floats = self._values[classes] * random.lognormal(0, 0.02, ruins.left.shape)[own]
+        ranks: Floats = shaken / np.maximum(size, 1e-12) * random.lognormal(0, 0.4, size.shape)
         limits = np.minimum(left, tables.limits[classes])
         taken = fill.fill(tables, Trials(columns, classes, limits, ranks))
-        columns = fill.cheapest(tables, classes, taken)
+        columns = fill.cheapest(
+            tables, fill.used(tables, classes, taken), fill.shut(tables, classes, taken)
+        )
         per_dollar = (taken * shaken).sum(axis=1) / tables.prices[columns]
         best = per_dollar.reshape(-1, _TRIALS).argmax(axis=1) + np.arange(len(active)) * _TRIALS
         ruins.left[active] -= taken[best]
         ruins.after[active] += tables.prices[columns[best]] * taken[best].any(axis=1)
-        for ruin, place in zip(active, best, strict=True):
+        for ruin, place in zip(map(int, active), map(int, best), strict=True):
             kept = np.flatnonzero(taken[place])
             if kept.size:
                 made = ruins.made[ruin]
@@ -139,7 +137,7 @@ class Repair:
         gain = np.where(ruins.left.any(axis=1), -1.0, ruins.before - ruins.after)
         coins = self._random.random(len(gain)) < 0.5
         gone: dict[int, None] = {}
-        for ruin in np.argsort(-gain, kind="stable"):
+        for ruin in map(int, np.argsort(-gain, kind="stable")):
             if gain[ruin] < -_PENNY:
                 break
             nodes = [int(node) for node in ruins.nodes[ruin]]

@@ -24,7 +24,10 @@ _ROUNDS: Final = 4
 """Rounds of new patterns after each choice."""
 _GREEDY_TRIALS_MAX: Final = 256
 """Trials per choice of the greedy filling."""
-_WHOLE: Final = 1 - 1e-9
+_ACTIVE_MAX: Final = 64
+"""Classes that one greedy choice looks at: those whose pods are worth most together."""
+_AT_ONCE: Final = 0.12
+"""Share of what is left that is taken at once when no pattern is bought whole."""
 
 
 def rounded(patterns: Patterns, effort: Effort, rounds: int = _ROUNDS) -> Fleet | None:
@@ -50,24 +53,30 @@ def rounded(patterns: Patterns, effort: Effort, rounds: int = _ROUNDS) -> Fleet 
 def _take(
     patterns: Patterns, amounts: Floats, values: Floats, left: Floats, nodes: Fleet
 ) -> Floats:
-    """Move whole patterns, or else one, from `left` to `nodes`; what is left then."""
-    whole = np.floor(amounts + 1e-9)
-    if not whole.any():
-        worth = np.minimum(patterns.pods, left) @ values / patterns.prices
-        whole[int(np.argmax(amounts * worth))] = 1
-    for pattern in np.argsort(-whole * patterns.prices, kind="stable"):
-        if whole[pattern] < _WHOLE:
-            break
+    """Move whole patterns, or else some that are nearly so, from `left` to `nodes`; what is left then."""
+    copies = np.floor(amounts + 1e-9)
+    order = np.argsort(-copies * patterns.prices, kind="stable")
+    order = order[copies[order] > 0]
+    enough = np.inf
+    if not order.size:
+        per_dollar = np.minimum(patterns.pods, left) @ values / patterns.prices
+        order = np.argsort(-amounts * per_dollar, kind="stable")[: np.count_nonzero(amounts)]
+        copies[order] = 1
+        enough = _AT_ONCE * float(left @ values)
+    for place, pattern in enumerate(order):
         column, pods = int(patterns.columns[pattern]), patterns.pods[pattern]
         asked = pods > 0
-        full = min(whole[pattern], float((left[asked] // pods[asked]).min()))
+        full = min(copies[pattern], float((left[asked] // pods[asked]).min()))
         if full:
             nodes.add(column, pods, int(full))
             left = left - full * pods
-        rest = np.minimum(pods, left)
-        if full < whole[pattern] and rest.any():
+        elif place == 0:
+            rest = np.minimum(pods, left)
             nodes.add(column, rest)
             left = left - rest
+        enough -= full * patterns.prices[pattern]
+        if enough <= 0:
+            break
     return left
 
 
@@ -76,15 +85,20 @@ def greedy(tables: Tables, values: Floats, left: Floats) -> Fleet:
     random = np.random.Generator(np.random.PCG64(len(values)))
     nodes = Fleet()
     while left.any():
-        active = np.flatnonzero(left)
-        count = min(_GREEDY_TRIALS_MAX, 5 * len(tables.prices))
-        columns = random.permutation(np.arange(count) % len(tables.prices))
+        worth = left * values
+        active = np.sort(
+            np.argsort(-worth, kind="stable")[: min(_ACTIVE_MAX, np.count_nonzero(left))]
+        )
+        count = max(len(tables.prices), min(_GREEDY_TRIALS_MAX, 5 * len(tables.prices)))
+        columns = np.arange(count) % len(tables.prices)
         weights = random.random((len(tables.requests), count))
         ranks = fill.ranks(tables, columns, weights, values)[:, active]
         classes = np.broadcast_to(active, ranks.shape)
         limits = np.broadcast_to(np.minimum(left, tables.limits)[active], ranks.shape)
         taken = fill.fill(tables, Trials(columns, classes, limits, ranks))
-        columns = fill.cheapest(tables, classes, taken)
+        columns = fill.cheapest(
+            tables, fill.used(tables, classes, taken), fill.shut(tables, classes, taken)
+        )
         best = int(np.argmax(taken @ values[active] / tables.prices[columns]))
         pods = np.zeros(len(left))
         pods[active] = taken[best]

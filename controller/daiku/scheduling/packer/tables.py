@@ -45,6 +45,8 @@ class Tables:
     """Whether columns of a profile are open to a class, shape (F, C)."""
     members: tuple[Ints, ...]
     """For each class, the classes of the demand that it stands for."""
+    shares: tuple[Ints, ...]
+    """For each class, how many pods each of `members` has."""
     sources: Ints
     """For each column, its index in the demand, shape (K,)."""
     unplaced: Ints
@@ -59,16 +61,16 @@ class Tables:
 def tables(demand: Demand) -> Tables:
     """Reduce `demand`."""
     usable = np.flatnonzero(np.isfinite(demand.prices))
-    allowed = demand.allowed[:, usable] & _holds(demand, usable)
+    allowed = demand.allowed[:, usable]
     shared = np.append(demand.group_caps, demand.counts.max(initial=1) + 1)[demand.groups]
     limits = np.minimum(np.minimum(demand.caps, shared), demand.counts)
-    active = np.flatnonzero((demand.counts > 0) & allowed.any(axis=1) & (limits > 0))
+    active = np.flatnonzero((demand.counts > 0) & _placeable(demand, usable) & (limits > 0))
     unplaced = demand.counts.copy()
     unplaced[active] = 0
     members = _merged(demand, allowed, limits, active)
     first = np.array([member[0] for member in members], dtype=np.int64)
     counts = np.array([demand.counts[member].sum() for member in members], dtype=np.float64)
-    free = np.array([limits[member[0]] >= demand.counts[member[0]] for member in members])
+    free = np.array([limits[m[0]] >= demand.counts[m[0]] for m in members], dtype=np.bool_)
     requests, room = _scaled(demand.requests[:, first], demand.allocatable[:, usable])
     prices = np.maximum(demand.prices[usable], _FREE_USD)
     open_to, profiles = _profiles(allowed[first])
@@ -85,17 +87,18 @@ def tables(demand: Demand) -> Tables:
         profiles=profiles[kept],
         open_to=open_to,
         members=tuple(members),
+        shares=tuple(demand.counts[member] for member in members),
         sources=usable[kept],
         unplaced=unplaced,
     )
 
 
-def _holds(demand: Demand, usable: Ints) -> Mask:
-    """Whether one pod of a class fits an empty node of a column, shape (C, K)."""
-    fits = np.ones((len(demand.counts), len(usable)), dtype=np.bool_)
+def _placeable(demand: Demand, usable: Ints) -> Mask:
+    """Whether one pod of a class fits an empty node of some column, shape (C,)."""
+    fits = demand.allowed[:, usable].copy()
     for asked, offered in zip(demand.requests, demand.allocatable[:, usable], strict=True):
         fits &= (asked[:, None] <= offered[None, :]) | (asked == 0)[:, None]
-    return fits
+    return fits.any(axis=1)
 
 
 def _merged(demand: Demand, allowed: Mask, limits: Ints, active: Ints) -> list[Ints]:
@@ -132,13 +135,14 @@ def _profiles(allowed: Mask) -> tuple[Mask, Ints]:
 
 def _undominated(room: Floats, prices: Floats, profiles: Ints, open_to: Mask) -> Ints:
     """Columns that no other one replaces for any class, cheapest first."""
-    wider = np.array([(open_to >= row).all(axis=1) for row in open_to])
+    narrower = open_to.astype(np.float32) @ (~open_to).T.astype(np.float32)
+    wider = narrower == 0
     useful = open_to.any(axis=1)
     kept: list[int] = []
     for column in np.lexsort((np.arange(len(prices)), -room.sum(axis=0), prices)):
         if not useful[profiles[column]]:
             continue
-        larger = (room[:, kept] >= room[:, column][:, None]).all(axis=0)
+        larger = np.all(room[:, kept] >= room[:, column][:, None], axis=0)
         if not (larger & wider[profiles[column], profiles[kept]]).any():
             kept.append(int(column))
     return np.array(kept, dtype=np.int64)

@@ -7,11 +7,13 @@ from typing import Any
 
 import pulumi
 import pulumi.provider
-from pulumi.errors import InputPropertiesError
+from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
 
-from daiku_local.plugins import sdk
+from daiku_local.plugins import sdk, values
 from daiku_local.plugins.eks import cluster, inputs, kubeconfig
 
+_NO_PROPERTY: list[InputPropertyErrorDetails] = []
+"""Never left out: without a list of properties the SDK fails to send the message."""
 _GET_KUBECONFIG = "eks:index:Cluster/getKubeconfig"
 
 
@@ -42,15 +44,18 @@ class EksProvider(pulumi.provider.Provider):
         del args
         if token != _GET_KUBECONFIG:
             message = f"the stand-in for eks knows no method {token}; it knows: {_GET_KUBECONFIG}"
-            raise InputPropertiesError(message)
-        return pulumi.provider.CallResult({"result": kubeconfig.as_json()})
+            raise InputPropertiesError(message, _NO_PROPERTY)
+        # The SDK has not asked yet, at this point, whether the engine takes secrets, and would send
+        # the value of a secret Output in clear.
+        return pulumi.provider.CallResult({"result": values.marked_secret(kubeconfig.as_json())})
 
 
 def _refuse(resource_type: str, given: dict[str, Any]) -> None:
     if resource_type != inputs.TOKEN:
         raise InputPropertiesError(
             f"the stand-in for eks knows no {resource_type}; it knows: {inputs.TOKEN}; use "
-            f"resources of aws.eks, a real account, or leave it out of the local stack"
+            f"resources of aws.eks, a real account, or leave it out of the local stack",
+            _NO_PROPERTY,
         )
     if failures := inputs.failures(given):
         raise InputPropertiesError(

@@ -1,0 +1,119 @@
+"""The cheapest new nodes for pods that need some.
+
+The answer is searched in passes, and the best one so far is always legal:
+
+1. `bound`: a small linear program gives a lower bound, and what a pod of each class is worth.
+2. `rounding.greedy`: the node whose pods are worth most per dollar, again and again.
+3. `patterns`: good ways to fill a node are collected; a linear program says how often to buy each.
+4. `rounding.rounded`: whole nodes are made of that, a few at a time.
+5. `repair`: a few nodes are ruined and made again.
+
+Steps 3 to 5 repeat with more effort until the effort is spent. With few pods `exact` replaces them all.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from daiku.scheduling.packer import answer, bound, clusters, exact, rounding, tables
+from daiku.scheduling.packer.bound import Bound
+from daiku.scheduling.packer.demand import Demand, Packing
+from daiku.scheduling.packer.effort import Effort, Stop
+from daiku.scheduling.packer.fleet import Fleet
+from daiku.scheduling.packer.patterns import Patterns
+from daiku.scheduling.packer.repair import Repair
+from daiku.scheduling.packer.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """How much each part does in one pass."""
+
+    rounds: int
+    """Rounds of new patterns."""
+    rounds_per_choice: int
+    """More of them after each choice of the rounding."""
+    repairs: int
+
+
+_FIRST_REPAIRS: Final = 6
+"""Repairs of the greedy answer: all that a handful of nodes needs."""
+_PASSES: Final = (_Pass(16, 1, 10), _Pass(48, 4, 40), _Pass(64, 4, 80))
+"""The last one is repeated."""
+_CLASSES_MAX: Final = 256
+"""Classes up to which patterns are worth their time; more are packed as clusters and repaired."""
+_CLASS_STEPS: Final = 20_000
+"""Steps times classes that the search makes by default; about a second."""
+
+
+def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> Packing:
+    """The cheapest nodes found for all pods of `demand` that fit a column.
+
+    Args:
+        demand: What to pack, and the columns on offer.
+        stop: Asked every few milliseconds whether the best so far will do.
+        steps: Steps of the search at most; without it, and without `stop`, what suits the size of the problem.
+    """
+    reduced = tables.tables(demand)
+    if not len(reduced.counts):
+        return answer.packing(reduced, Fleet(), 0.0)
+    if exact.states(reduced) <= exact.STATES_MAX:
+        fleet = exact.packed(reduced)
+        return answer.packing(reduced, fleet, fleet.usd_per_hour(reduced))
+    least = bound.bound(reduced)
+    if steps is None:
+        steps = _steps(reduced) if stop is None else 2**62
+    fleet = _searched(reduced, least, Effort(steps, stop))
+    return answer.packing(reduced, fleet, least.usd_per_hour)
+
+
+def _steps(reduced: Tables) -> int:
+    """Enough for the second pass with many pods, for repairs only with few; a step takes longer with more classes."""
+    return int(min(reduced.counts.sum() // 4, 250, _CLASS_STEPS // len(reduced.counts)))
+
+
+def _searched(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
+    fleet = _first(reduced, least)
+    fleet = _repaired(reduced, fleet, least, _FIRST_REPAIRS, effort)
+    patterns: Patterns | None = None
+    number = 0
+    while not effort.ended and len(reduced.counts) > _CLASSES_MAX:
+        fleet = _repaired(reduced, fleet, least, _PASSES[-1].repairs, effort)
+    while not effort.ended:
+        work = _PASSES[min(number, len(_PASSES) - 1)]
+        number += 1
+        patterns = patterns or Patterns(reduced, least.resource_values, len(reduced.counts))
+        values = least.values if patterns.solved is None else patterns.solved.values
+        for _ in range(work.rounds):
+            if effort.spent():
+                return fleet
+            values = patterns.improve(values).values
+        rounded = rounding.rounded(patterns, effort, work.rounds_per_choice)
+        if rounded is None:
+            return fleet
+        # Repairing what is a little dearer now may end cheaper, so each pass repairs its own answer.
+        other = _repaired(reduced, rounded, least, work.repairs, effort)
+        fleet = min(fleet, other, key=lambda nodes: nodes.usd_per_hour(reduced))
+    return fleet
+
+
+def _first(reduced: Tables, least: Bound) -> Fleet:
+    """An answer at once."""
+    if len(reduced.counts) <= clusters.CLUSTERS_MAX:
+        return rounding.greedy(reduced, least.values, reduced.counts.copy())
+    grouped = clusters.clusters(reduced)
+    average = bound.bound(grouped.tables)
+    patterns = Patterns(grouped.tables, average.resource_values, 1)
+    values = average.values
+    for _ in range(_PASSES[0].rounds):
+        values = patterns.improve(values).values
+    plan = rounding.rounded(patterns, Effort(2**62), _PASSES[0].rounds_per_choice)
+    return clusters.dealt(reduced, grouped, plan or Fleet(), least.values)
+
+
+def _repaired(reduced: Tables, fleet: Fleet, least: Bound, steps: int, effort: Effort) -> Fleet:
+    repair = Repair(reduced, fleet, least.values, len(fleet.columns))
+    for _ in range(steps):
+        if effort.spent():
+            break
+        repair.step()
+    return repair.fleet

@@ -1,0 +1,85 @@
+"""What can be set from outside, which value wins, and how mistakes are reported."""
+
+from datetime import timedelta
+
+import pytest
+
+from daiku.runtime import options
+
+KWOK = ("--cloud", "kwok")
+
+
+def test_a_flag_beats_the_environment_which_beats_the_default() -> None:
+    environ = {"METRICS_PORT": "9090", "HEALTH_PROBE_PORT": "9091"}
+
+    chosen = options.read([*KWOK, "--metrics-port=7070"], environ)
+
+    assert (chosen.metrics_port, chosen.health_probe_port) == (7070, 9091)
+    assert chosen.log_level == "info"
+
+
+def test_settings_of_the_core_are_read_too() -> None:
+    chosen = options.read(KWOK, {"BATCH_IDLE_DURATION": "500ms", "BATCH_MAX_DURATION": "3s"})
+
+    assert chosen.settings.batch_idle == timedelta(milliseconds=500)
+    assert chosen.settings.batch_max == timedelta(seconds=3)
+
+
+def test_a_pod_listens_on_its_own_address_and_a_laptop_on_the_loopback() -> None:
+    assert options.read(KWOK, {"POD_IP": "10.0.3.7"}).bind_address == "10.0.3.7"
+    assert options.read(KWOK, {}).bind_address == "127.0.0.1"
+
+
+def test_an_empty_variable_is_as_good_as_none() -> None:
+    assert options.read(KWOK, {"METRICS_PORT": ""}).metrics_port == 8080
+
+
+def test_options_of_karpenter_that_mean_nothing_here_are_accepted() -> None:
+    options.read(
+        [*KWOK, "--memory-limit", "-1", "--kube-client-qps=200"], {"ENABLE_PROFILING": "x"}
+    )
+
+
+def test_all_mistakes_are_reported_together_with_what_is_allowed() -> None:
+    with pytest.raises(options.OptionsError) as refused:
+        options.read(
+            ["--metrics-port", "0", "--colour", "red"],
+            {"LOG_LEVEL": "loud", "FEATURE_GATES": "Drift=true"},
+        )
+
+    text = str(refused.value)
+    assert "--metrics-port is '0'; it may be 1 to 65535" in text
+    assert "'--colour' is no option" in text
+    assert "LOG_LEVEL is 'loud'; it may be debug, info or error" in text
+    assert "FEATURE_GATES is 'Drift=true'" in text
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        pytest.param({}, "CLUSTER_NAME is empty", id="no cluster"),
+        pytest.param(
+            {"CLUSTER_NAME": "demo", "BATCH_MAX_DURATION": "100ms"},
+            "may not be less than BATCH_IDLE_DURATION, which is 1s",
+            id="a batch that ends before it can be idle",
+        ),
+        pytest.param(
+            {"CLUSTER_NAME": "demo", "METRICS_PORT": "8081"}, "both 8081", id="one port for two"
+        ),
+    ],
+)
+def test_values_that_contradict_each_other_are_refused(environ: dict[str, str], words: str) -> None:
+    with pytest.raises(options.OptionsError, match=words):
+        options.read([], environ)
+
+
+def test_a_flag_without_a_value_is_a_mistake() -> None:
+    with pytest.raises(options.OptionsError, match="--log-level needs a value"):
+        options.read([*KWOK, "--log-level"], {})
+
+
+def test_every_option_is_described() -> None:
+    described = options.describe()
+
+    assert "--interruption-queue" in described
+    assert "$CLUSTER_NAME" in described
