@@ -11,17 +11,20 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 MEMBERS := controller components local
 STAMP := .venv/.daiku-setup
 
-.PHONY: help setup lock demo test check bench simulate clean
+.PHONY: python tools help setup lock demo test check bench simulate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-.uv/bin/uv:
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Daiku needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Remedy: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+
+.uv/bin/uv: | python
 	@echo "uv is not on the PATH: installing uv $(UV_VERSION) into .uv/"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Daiku needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version). Set PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv .uv && .uv/bin/pip install --quiet uv==$(UV_VERSION)
 
-$(STAMP): requirements.lock $(MEMBERS:%=%/pyproject.toml) | $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv)
+$(STAMP): requirements.lock $(MEMBERS:%=%/pyproject.toml) | python $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv)
 	@echo "installing the locked packages into .venv (about 30 s the first time)"
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
 	@$(UV) pip sync --quiet --require-hashes requirements.lock
@@ -37,7 +40,10 @@ lock: | $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv) ## pin every package again (
 demo: setup ## build the local stack, scale a Deployment out and in, destroy it (KEEP=1 keeps it, REPORT=file writes JSON)
 	@$(BIN)/daiku local demo
 
-test: check ## every gate and every test; what CI runs
+tools: setup # Kubernetes and Pulumi binaries, with progress, before anything waits for them in silence
+	@$(BIN)/python -m daiku_local.toolchain > /dev/null
+
+test: check tools ## every gate and every test; what CI runs
 	@$(BIN)/python -m pytest
 
 check: setup ## format, lint, types, layers

@@ -4,6 +4,7 @@
 1  a thread died, the Lease was lost, another autoscaler runs, or the cluster or the cloud cannot be reached at start
 """
 
+import functools
 import os
 import secrets
 import signal
@@ -144,12 +145,20 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
     supervisor.start("catalogue", catalogue.run)
     supervisor.start("instances", instances.run)
     if keeper is not None:
-        supervisor.start("node-classes", keeper.run)
+        supervisor.start("node-classes", functools.partial(_when_leading, parts, keeper))
     executor.start(supervisor)
     if parts.lease is not None:
         supervisor.start("lease", parts.lease.run)
     _log.info("started", cloud=parts.cloud.name, version=metadata.version("daiku"))
     return executor, close
+
+
+def _when_leading(parts: _Parts, poller: pollers.Poller) -> None:
+    """Run `poller` from the moment on at which this process leads, so that its first look is not a standby's."""
+    held, stop = parts.lease.held if parts.lease is not None else None, parts.supervisor.stop
+    while held is not None and not held.is_set() and not stop.wait(0.1):
+        pass
+    poller.run()
 
 
 def _listen(options: Options, parts: _Parts, loop: Loop) -> Callable[[], None]:

@@ -52,6 +52,8 @@ class Lease:
     """Begins with IDENTITY_PREFIX and names no other process."""
     stop: threading.Event
     now: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds that only ever grow."""
     held: threading.Event = field(default_factory=threading.Event)
     """Set when the Lease is ours for the first time; never cleared, because losing it ends the process."""
     _renewed: float = float("-inf")
@@ -66,7 +68,7 @@ class Lease:
 
     def is_held(self) -> bool:
         """Whether this process may write now."""
-        return time.monotonic() - self._renewed < RENEW_SECONDS
+        return self.monotonic() - self._renewed < RENEW_SECONDS
 
     def run(self) -> None:
         """Wait for the Lease, then renew it until `stop` is set.
@@ -76,29 +78,33 @@ class Lease:
             LeaseLostError: It was ours, and could not be renewed in time.
         """
         while not self.stop.is_set():
-            began = time.monotonic()
-            try:
-                if self._try():
-                    self._renewed = began
-                    if not self.held.is_set():
-                        _log.info(
-                            "leading", lease=f"{self.namespace}/{self.name}", identity=self.identity
-                        )
-                        metrics.LEADER.set(1)
-                        self.held.set()
-                elif self.held.is_set():
-                    raise LeaseLostError(
-                        f"lease {self.namespace}/{self.name} is held by {self._seen[0]!r} now"
-                    )
-            except (errors.Conflict, errors.AlreadyExists):
-                pass
-            except errors.KubeError as error:
-                _log.warning("lease not renewed", error=str(error))
-            if self.held.is_set() and not self.is_held():
-                raise LeaseLostError(
-                    f"lease {self.namespace}/{self.name} could not be renewed for {RENEW_SECONDS:.0f} s"
-                )
+            self.step()
             self.stop.wait(RETRY_SECONDS)
+
+    def step(self) -> None:
+        """Take or renew the Lease once, if that is allowed; raises what `run` raises."""
+        began = self.monotonic()
+        try:
+            if self._try():
+                self._renewed = began
+                if not self.held.is_set():
+                    _log.info(
+                        "leading", lease=f"{self.namespace}/{self.name}", identity=self.identity
+                    )
+                    metrics.LEADER.set(1)
+                    self.held.set()
+            elif self.held.is_set():
+                raise LeaseLostError(
+                    f"lease {self.namespace}/{self.name} is held by {self._seen[0]!r} now"
+                )
+        except (errors.Conflict, errors.AlreadyExists):
+            pass
+        except errors.KubeError as error:
+            _log.warning("lease not renewed", error=str(error))
+        if self.held.is_set() and not self.is_held():
+            raise LeaseLostError(
+                f"lease {self.namespace}/{self.name} could not be renewed for {RENEW_SECONDS:.0f} s"
+            )
 
     def release(self) -> None:
         """Give the Lease back, so that a standby need not wait for it to run out."""
@@ -170,7 +176,7 @@ class Lease:
             bool(self._seen) and self._seen[0] == holder and self._seen != state
         )
         if state != self._seen:
-            self._seen, self._seen_since = state, time.monotonic()
+            self._seen, self._seen_since = state, self.monotonic()
         if renewed_before_our_eyes and not holder.startswith(IDENTITY_PREFIX):
             raise ForeignHolderError(
                 f"another autoscaler runs in this cluster: {holder!r} holds and renews the Lease "
@@ -180,7 +186,7 @@ class Lease:
         if self._announced != holder:
             self._announced = holder
             _log.info("standing by", lease=f"{self.namespace}/{self.name}", holder=holder)
-        return time.monotonic() - self._seen_since < (
+        return self.monotonic() - self._seen_since < (
             spec.get("leaseDurationSeconds") or DURATION_SECONDS
         )
 

@@ -40,6 +40,8 @@ class Recorder:
 
     client: Client
     now: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds that only ever grow."""
     _said: OrderedDict[str, _Said] = field(default_factory=OrderedDict[str, _Said])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _tokens: float = BURST
@@ -71,7 +73,7 @@ class Recorder:
         return True
 
     def _remember(self, digest: str) -> _Said | None:
-        clock = time.monotonic()
+        clock = self.monotonic()
         said = self._said.get(digest)
         if said is not None and clock - said.last < REPEAT_SECONDS:
             return None

@@ -47,21 +47,26 @@ class Watcher:
         """List and watch until `stop` is set."""
         backoff = Backoff(LONGEST_SECONDS)
         while not self.stop.is_set():
-            try:
-                if not self._version:
-                    self._list()
-                self._watch(backoff)
-            except errors.Expired:
-                metrics.WATCH_RELISTS.labels(self.kind.name).inc()
+            self.stop.wait(self.step(backoff))
+
+    def step(self, backoff: Backoff) -> float:
+        """List if that is needed and watch until the watch ends; seconds until the next try."""
+        try:
+            if not self._version:
+                self._list()
+            self._watch(backoff)
+        except errors.Expired:
+            metrics.WATCH_RELISTS.labels(self.kind.name).inc()
+            self._version = ""
+        except (errors.KubeError, decode.Unreadable) as error:
+            metrics.WATCH_FAILURES.labels(self.kind.name).inc()
+            wait: float = getattr(error, "retry_after_seconds", None) or backoff.wait_seconds()
+            self._complain_once(error, wait)
+            if isinstance(error, errors.NotFound | errors.Denied):
+                # The kind or the permission may come later (CRDs after the Deployment): ask from the start.
                 self._version = ""
-            except (errors.KubeError, decode.Unreadable) as error:
-                metrics.WATCH_FAILURES.labels(self.kind.name).inc()
-                wait = getattr(error, "retry_after_seconds", None) or backoff.wait_seconds()
-                self._complain_once(error, wait)
-                if isinstance(error, errors.NotFound | errors.Denied):
-                    # The kind or the permission may come later (CRDs after the Deployment): ask from the start.
-                    self._version = ""
-                self.stop.wait(wait)
+            return wait
+        return 0.0
 
     def _complain_once(self, error: Exception, wait_seconds: float) -> None:
         """Say what is wrong when it begins, not at every try."""

@@ -74,21 +74,30 @@ class Executor:
             with self._changed:
                 while not self._ready:
                     self._changed.wait()
-                key = self._ready.popleft()
-                command = self._queues[key][0]
-            self._carry(command)
-            with self._changed:
-                queue = self._queues[key]
-                queue.popleft()
-                self._count -= 1
-                if not queue:
-                    del self._queues[key]
-                elif not self._closed:
-                    self._ready.append(key)
-                metrics.COMMANDS_WAITING.set(self._count)
-                self._changed.notify_all()
+            self.step()
 
-    def _carry(self, command: commands.Command) -> None:
+    def step(self) -> bool:
+        """Carry out the next command that may begin; whether there was one."""
+        with self._changed:
+            if not self._ready:
+                return False
+            key = self._ready.popleft()
+            command = self._queues[key][0]
+        self.carry(command)
+        with self._changed:
+            queue = self._queues[key]
+            queue.popleft()
+            self._count -= 1
+            if not queue:
+                del self._queues[key]
+            elif not self._closed:
+                self._ready.append(key)
+            metrics.COMMANDS_WAITING.set(self._count)
+            self._changed.notify_all()
+        return True
+
+    def carry(self, command: commands.Command) -> None:
+        """Carry out a command and put what came of it into the inbox."""
         began = clock.monotonic()
         name = type(command).__name__
         outcome = "failed"

@@ -5,7 +5,7 @@ Events wake it, they never call it. A standby applies everything and decides not
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from daiku import events, tick
@@ -23,7 +23,7 @@ from daiku.tick import Plan
 
 IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
-PACE: Final = timedelta(milliseconds=50)
+PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
 _log = log.get("loop")
 
@@ -47,18 +47,39 @@ class Loop:
     """Whether every kind has been listed; others may read it."""
     _dirty: bool = True
     _wake_at: datetime | None = None
-    _next: datetime = field(default_factory=clock.now)
+    _next: float = 0.0
+    """When the next tick may be, by the clock that never jumps."""
 
     def run(self) -> None:
         """Apply and decide until the process stops."""
         while not self.stopping():
-            for event in self.inbox.take(self._wait_seconds()):
-                self._apply(event)
-            self.is_synced = self.cluster.synced
-            metrics.CLUSTER_STATE_SYNCED.set(self.is_synced)
-            now = clock.now()
-            if self.is_synced and now >= self._next and self._is_due(now) and self.may_act():
-                self._decide(now)
+            self.step(self.wait_seconds())
+
+    def step(self, wait_seconds: float) -> None:
+        """Apply what has come within `wait_seconds`, and decide if that is due."""
+        for event in self.inbox.take(wait_seconds):
+            self._apply(event)
+        self.is_synced = self.cluster.synced
+        metrics.CLUSTER_STATE_SYNCED.set(self.is_synced)
+        now = clock.now()
+        if (
+            self.is_synced
+            and clock.monotonic() >= self._next
+            and self._is_due(now)
+            and self.may_act()
+        ):
+            self._decide(now)
+
+    def wait_seconds(self) -> float:
+        """How long nothing is to be done unless something happens."""
+        if not (self.is_synced and self.may_act()):
+            # Nothing can be decided, however much has come; events wake it all the same.
+            return IDLE_SECONDS
+        if self._dirty:
+            return min(IDLE_SECONDS, max(0.0, self._next - clock.monotonic()))
+        if self._wake_at is None:
+            return IDLE_SECONDS
+        return min(IDLE_SECONDS, max(0.0, (self._wake_at - clock.now()).total_seconds()))
 
     def _apply(self, event: events.Event) -> None:
         self.cluster.apply(event)
@@ -94,20 +115,13 @@ class Loop:
     def _is_due(self, now: datetime) -> bool:
         return self._dirty or (self._wake_at is not None and self._wake_at <= now)
 
-    def _wait_seconds(self) -> float:
-        now = clock.now()
-        due = self._next if self._dirty else self._wake_at
-        if due is None:
-            return IDLE_SECONDS
-        return min(IDLE_SECONDS, max(0.0, (due - now).total_seconds()))
-
     def _decide(self, now: datetime) -> None:
         began = clock.monotonic()
         snapshot = self.cluster.snapshot(now)
         plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now)
         elapsed = clock.monotonic() - began
         self._dirty, self._wake_at = False, plan.wake_at
-        self._next = now + PACE
+        self._next = began + PACE_SECONDS
         metrics.TICKS.inc()
         metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
         self.gauges.observe(snapshot, plan.report)

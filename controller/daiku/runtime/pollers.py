@@ -43,16 +43,20 @@ class Poller:
         backoff = Backoff(FAILED_SECONDS_MAX)
         while not self.stop.is_set():
             self._woken.clear()
-            wait = self.every_seconds
-            try:
-                self.work()
-                backoff.reset()
-            except (errors.CloudError, kube_errors.KubeError, decode.Unreadable) as error:
-                wait = min(wait, backoff.wait_seconds() * 5)
-                _log.warning(
-                    "poll failed", poller=self.name, error=str(error), wait_seconds=round(wait, 1)
-                )
-            self._woken.wait(wait)
+            self._woken.wait(self.step(backoff))
+
+    def step(self, backoff: Backoff) -> float:
+        """Work once; seconds until the next time."""
+        try:
+            self.work()
+        except (errors.CloudError, kube_errors.KubeError, decode.Unreadable) as error:
+            wait = min(self.every_seconds, backoff.wait_seconds() * 5)
+            _log.warning(
+                "poll failed", poller=self.name, error=str(error), wait_seconds=round(wait, 1)
+            )
+            return wait
+        backoff.reset()
+        return self.every_seconds
 
 
 @dataclass(slots=True)

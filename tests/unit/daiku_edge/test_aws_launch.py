@@ -162,6 +162,18 @@ def test_the_instance_says_whose_it_is() -> None:
     }
 
 
+def test_a_template_says_whose_it_is_because_the_controller_may_make_no_other() -> None:
+    ec2 = Ec2(_got("m5.large"))
+
+    _launcher(ec2).launch(_plan())
+
+    request = ec2.sent("create_launch_template")[0]
+    own = {t["Key"] for t in request["TagSpecifications"][0]["Tags"]}
+    kinds = {s["ResourceType"] for s in request["LaunchTemplateData"]["TagSpecifications"]}
+    assert own >= {"karpenter.sh/nodepool", "kubernetes.io/cluster/demo", "eks:eks-cluster-name"}
+    assert kinds == {"network-interface"}
+
+
 def test_the_template_holds_everything_of_the_node_class() -> None:
     ec2 = Ec2(_got("m5.large"))
     found = aws_facts.node_class(

@@ -34,7 +34,7 @@ class LaunchTemplates:
     _known: dict[str, bool] = field(default_factory=dict[str, bool])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def ensure(self, contents: Sequence[Json], found: NodeClass) -> list[str]:
+    def ensure(self, contents: Sequence[Json], found: NodeClass, nodepool: str) -> list[str]:
         """Names of the templates of `contents`, made where they are missing.
 
         Raises:
@@ -48,7 +48,9 @@ class LaunchTemplates:
                 self._known |= dict.fromkeys(self._described(unknown), True)
             for name, content in zip(names, contents, strict=True):
                 if name not in self._known:
-                    self._create(name, content, found)
+                    self._create(
+                        name, content, tags(self.cluster, found, {labels.NODEPOOL: nodepool})
+                    )
                     self._known[name] = True
         return names
 
@@ -86,16 +88,14 @@ class LaunchTemplates:
         pages = self.session.pages("ec2", "describe_launch_templates", Filters=filters)
         return [t["LaunchTemplateName"] for page in pages for t in page["LaunchTemplates"]]
 
-    def _create(self, name: str, content: Json, found: NodeClass) -> None:
+    def _create(self, name: str, content: Json, own_tags: list[dict[str, str]]) -> None:
         try:
             self.session.call(
                 "ec2",
                 "create_launch_template",
                 LaunchTemplateName=name,
                 LaunchTemplateData=content,
-                TagSpecifications=[
-                    {"ResourceType": "launch-template", "Tags": tags(self.cluster, found, {})}
-                ],
+                TagSpecifications=[{"ResourceType": "launch-template", "Tags": own_tags}],
             )
         except cloud_errors.LaunchRefused as error:
             if error.code != ALREADY_THERE:
@@ -129,7 +129,7 @@ def content(
 
 
 def tags(cluster: str, found: NodeClass, more: Mapping[str, str]) -> list[dict[str, str]]:
-    """The user's tags, with those that say whose it is on top."""
+    """The user's tags, with those that say whose it is on top: the controller may only touch what carries them."""
     known = {
         **part(found.spec, "tags"),
         f"kubernetes.io/cluster/{cluster}": "owned",
@@ -151,7 +151,7 @@ def _tag_specifications(
     kinds = ["network-interface"]
     if capacity_type == labels.SPOT:
         kinds.append("spot-instances-request")
-    known = tags(cluster, found, {labels.NODEPOOL: nodepool} if nodepool else {})
+    known = tags(cluster, found, {labels.NODEPOOL: nodepool})
     return [{"ResourceType": kind, "Tags": known} for kind in kinds]
 
 

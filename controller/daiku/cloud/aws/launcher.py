@@ -145,13 +145,9 @@ class Launcher:
                 f"none of {len(plan.options)} offerings of NodeClaim {plan.claim.meta.name!r} has an image "
                 f"and a subnet in EC2NodeClass {plan.node_class.meta.name!r}"
             )
-        names = dict(
-            zip(
-                contents,
-                self.templates.ensure(list(contents.values()), plan.node_class),
-                strict=True,
-            )
-        )
+        nodepool = plan.claim.meta.labels.get(labels.NODEPOOL, "")
+        made = self.templates.ensure(list(contents.values()), plan.node_class, nodepool)
+        names = dict(zip(contents, made, strict=True))
         return [
             fleet.Override(option=o, subnet=subnet, image=key[0], template=names[key])
             for o, subnet, key in chosen

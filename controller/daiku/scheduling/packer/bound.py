@@ -48,8 +48,8 @@ def bound(tables: Tables) -> Bound:
     asked = np.array([asked for asked, _ in rules])
     offered = np.array([offered for _, offered in rules])
     # Rows are counted in what all pods ask for, so that the program's numbers are of one size.
-    sizes = asked @ tables.counts
-    covering = lp.Covering(np.ones(len(rules)))
+    sizes = np.maximum(asked @ tables.counts, 1.0)
+    covering = lp.Covering(asked @ tables.counts / sizes)
     covering.add((offered / sizes[:, None]).T, tables.prices)
     solved = covering.solve()
     worth = solved.values / sizes
@@ -77,7 +77,7 @@ def _resource_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
     keys = [reach.tobytes() for reach in reaches]
     distinct: dict[bytes, Mask] = dict(zip(keys, reaches, strict=True))
     shares = tables.requests * tables.counts
-    shares = (shares / shares.sum(axis=1, keepdims=True)).sum(axis=0)
+    shares = (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)).sum(axis=0)
     for asked, offered in zip(tables.requests, tables.room, strict=True):
         yield asked, offered
     within = {
@@ -119,5 +119,5 @@ def _amount_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
     """How many pods that ask for an amount or more a node takes."""
     for asked, room in zip(tables.requests, tables.room, strict=True):
         amounts = np.unique(asked[asked > 0])
-        for amount in amounts[:: -(-len(amounts) // _AMOUNTS_MAX)]:
+        for amount in amounts[:: len(amounts) // _AMOUNTS_MAX + 1]:
             yield (asked >= amount).astype(np.float64), np.floor(room / amount)

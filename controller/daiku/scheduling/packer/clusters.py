@@ -44,12 +44,17 @@ def clusters(tables: Tables) -> Clusters:
     requests = np.stack(
         [np.bincount(of_class, row * tables.counts, count) / counts for row in tables.requests]
     )
+    # What is between a pod that needs one column and a pod that needs another may fit neither.
+    fits = tables.open_to[tables.profiles][:, first].T
+    for row, room in zip(requests, tables.room, strict=True):
+        fits &= np.ceil(row)[:, None] <= room
+    requests = np.where(fits.any(axis=1), np.ceil(requests), tables.requests[:, first])
     # A cluster of capped classes comes in layers: one node takes a pod of each, as often as the largest class allows.
     nodes = np.zeros(count)
     np.maximum.at(nodes, of_class, tables.counts / tables.limits)
     coarse = replace(
         tables,
-        requests=np.ceil(requests),
+        requests=requests,
         counts=counts,
         limits=np.maximum(np.floor(counts / nodes), 1.0),
         groups=tables.groups[first],

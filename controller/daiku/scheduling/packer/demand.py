@@ -49,6 +49,8 @@ class Demand:
     def __post_init__(self) -> None:
         resources, classes = self.requests.shape
         columns = len(self.prices)
+        if not resources:
+            raise ValueError("requests has no row; at least one resource is needed")
         shapes = {
             "counts": (self.counts.shape, (classes,)),
             "allocatable": (self.allocatable.shape, (resources, columns)),

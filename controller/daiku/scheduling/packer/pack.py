@@ -36,7 +36,8 @@ class _Pass:
 
 
 _FIRST_REPAIRS: Final = 6
-"""Repairs of the greedy answer: all that a handful of nodes needs."""
+"""Repairs of the first answer: all that a handful of nodes needs. With more classes patterns take longer, so first
+there are more repairs."""
 _PASSES: Final = (_Pass(16, 1, 10), _Pass(48, 4, 40), _Pass(64, 4, 80))
 """The last one is repeated."""
 _CLASSES_MAX: Final = 256
@@ -62,18 +63,15 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
     least = bound.bound(reduced)
     if steps is None:
         steps = _steps(reduced) if stop is None else 2**62
-    fleet = _searched(reduced, least, Effort(steps, stop))
+    fleet = search(reduced, least, Effort(steps, stop))
     return answer.packing(reduced, fleet, least.usd_per_hour)
 
 
-def _steps(reduced: Tables) -> int:
-    """Enough for the second pass with many pods, for repairs only with few; a step takes longer with more classes."""
-    return int(min(reduced.counts.sum() // 4, 250, _CLASS_STEPS // len(reduced.counts)))
-
-
-def _searched(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
+def search(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
+    """The cheapest nodes found for all pods of `reduced` before `effort` is spent."""
     fleet = _first(reduced, least)
-    fleet = _repaired(reduced, fleet, least, _FIRST_REPAIRS, effort)
+    repairs = _FIRST_REPAIRS + len(reduced.counts) // 4
+    fleet = _repaired(reduced, fleet, least, repairs, effort)
     patterns: Patterns | None = None
     number = 0
     while not effort.ended and len(reduced.counts) > _CLASSES_MAX:
@@ -94,6 +92,11 @@ def _searched(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
         other = _repaired(reduced, rounded, least, work.repairs, effort)
         fleet = min(fleet, other, key=lambda nodes: nodes.usd_per_hour(reduced))
     return fleet
+
+
+def _steps(reduced: Tables) -> int:
+    """Enough for the second pass with many pods, for repairs only with few; a step takes longer with more classes."""
+    return int(min(reduced.counts.sum() // 4, 250, _CLASS_STEPS // len(reduced.counts)))
 
 
 def _first(reduced: Tables, least: Bound) -> Fleet:

@@ -23,7 +23,7 @@ _FREE_USD: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tables:
-    """The reduced problem. Columns are in order of price, classes in the order of the demand."""
+    """The reduced problem. Columns are in order of price, classes in order of their requests, largest first."""
 
     requests: Floats
     """Shape (R, C)."""
@@ -61,12 +61,16 @@ class Tables:
 def tables(demand: Demand) -> Tables:
     """Reduce `demand`."""
     usable = np.flatnonzero(np.isfinite(demand.prices))
+    usable = usable[np.lexsort((*-demand.allocatable[:, usable], demand.prices[usable]))]
     allowed = demand.allowed[:, usable]
     shared = np.append(demand.group_caps, demand.counts.max(initial=1) + 1)[demand.groups]
     limits = np.minimum(np.minimum(demand.caps, shared), demand.counts)
     active = np.flatnonzero((demand.counts > 0) & _placeable(demand, usable) & (limits > 0))
     unplaced = demand.counts.copy()
     unplaced[active] = 0
+    # From here on order comes from what is asked, not from who asks first, so that renaming changes nothing.
+    asked = [-row for row in demand.requests[::-1, active]]
+    active = active[np.lexsort((limits[active], demand.counts[active], *asked))]
     members = _merged(demand, allowed, limits, active)
     first = np.array([member[0] for member in members], dtype=np.int64)
     counts = np.array([demand.counts[member].sum() for member in members], dtype=np.float64)
@@ -74,7 +78,7 @@ def tables(demand: Demand) -> Tables:
     requests, room = _scaled(demand.requests[:, first], demand.allocatable[:, usable])
     prices = np.maximum(demand.prices[usable], _FREE_USD)
     open_to, profiles = _profiles(allowed[first])
-    kept = _undominated(room, prices, profiles, open_to)
+    kept = _undominated(room, profiles, open_to)
     groups = np.where(demand.groups[first] < 0, len(demand.group_caps), demand.groups[first])
     return Tables(
         requests=requests,
@@ -98,7 +102,7 @@ def _placeable(demand: Demand, usable: Ints) -> Mask:
     fits = demand.allowed[:, usable].copy()
     for asked, offered in zip(demand.requests, demand.allocatable[:, usable], strict=True):
         fits &= (asked[:, None] <= offered[None, :]) | (asked == 0)[:, None]
-    return fits.any(axis=1)
+    return np.any(fits, axis=1)
 
 
 def _merged(demand: Demand, allowed: Mask, limits: Ints, active: Ints) -> list[Ints]:
@@ -115,7 +119,8 @@ def _merged(demand: Demand, allowed: Mask, limits: Ints, active: Ints) -> list[I
 def _scaled(requests: Ints, allocatable: Ints) -> tuple[Floats, Floats]:
     """Requests and room in units of each resource's greatest common divisor; resources nobody asks for left out."""
     asked = np.flatnonzero(requests.any(axis=1))
-    units = np.gcd.reduce(requests[asked], axis=1)[:, None]
+    asked = asked if asked.size else np.zeros(1, dtype=np.int64)
+    units = np.maximum(np.gcd.reduce(requests[asked], axis=1), 1)[:, None]
     wanted, offered = requests[asked] // units, np.maximum(allocatable[asked], 0) // units
     offered = np.minimum(offered, 2**62)
     coarse = np.maximum(1, -(-offered.max(axis=1, initial=1) // int(_EXACT_MAX)))[:, None]
@@ -133,16 +138,14 @@ def _profiles(allowed: Mask) -> tuple[Mask, Ints]:
     return rows[first], profiles
 
 
-def _undominated(room: Floats, prices: Floats, profiles: Ints, open_to: Mask) -> Ints:
-    """Columns that no other one replaces for any class, cheapest first."""
+def _undominated(room: Floats, profiles: Ints, open_to: Mask) -> Ints:
+    """Columns that no cheaper one replaces for any class; they come cheapest first, of equal price largest first."""
     narrower = open_to.astype(np.float32) @ (~open_to).T.astype(np.float32)
     wider = narrower == 0
-    useful = open_to.any(axis=1)
+    useful: Mask = np.logical_or.reduce(open_to, axis=1)
     kept: list[int] = []
-    for column in np.lexsort((np.arange(len(prices)), -room.sum(axis=0), prices)):
-        if not useful[profiles[column]]:
-            continue
-        larger = np.all(room[:, kept] >= room[:, column][:, None], axis=0)
-        if not (larger & wider[profiles[column], profiles[kept]]).any():
+    for column in np.flatnonzero(useful[profiles]):
+        larger = np.all(room[:, kept] >= room[:, [column]], axis=0)
+        if not np.any(larger & wider[profiles[column], profiles[kept]]):
             kept.append(int(column))
     return np.array(kept, dtype=np.int64)

@@ -9,6 +9,7 @@ they carry made-up credentials whatever the environment holds.
 import functools
 import ipaddress
 import os
+import socket
 import threading
 import time
 import urllib.parse
@@ -30,6 +31,7 @@ SETTLING_SECONDS = 20.0
 """How long something that was just made may stay invisible to other calls."""
 RELEASE_SECONDS = 90.0
 """How long something may stay in use after its user was deleted."""
+CONNECT_SECONDS = 5.0
 POLL_SECONDS = 0.25
 
 _IN_USE = frozenset(
@@ -78,6 +80,23 @@ def loopback_endpoint() -> str:
             f"`daiku local exec -- …`, or for a real account take local/bin off the PATH"
         )
     return url
+
+
+def require_answer(url: str) -> None:
+    """See to it that something listens at `url`; boto3 alone would try for a minute.
+
+    Raises:
+        ProviderError: Nothing does.
+    """
+    parts = urllib.parse.urlsplit(url)
+    address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    try:
+        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ProviderError(
+            f"nothing answers at AWS_ENDPOINT_URL {url} ({error}): `daiku local status` tells "
+            f"whether the laptop world is up"
+        ) from error
 
 
 class Cloud:
@@ -145,11 +164,6 @@ def explain(error: Exception, doing: str) -> ProviderError:
         message = details.get("Error", {}).get("Message", "")
         return ProviderError(
             f"{doing}: {error.operation_name} answered {code_of(error)}: {message}"
-        )
-    if isinstance(error, botocore.exceptions.EndpointConnectionError):
-        return ProviderError(
-            f"{doing}: nothing answers at {loopback_endpoint()}: `daiku local status` tells whether "
-            f"the laptop world is up"
         )
     return ProviderError(f"{doing}: {error}")
 

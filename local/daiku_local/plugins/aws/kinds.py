@@ -1,24 +1,36 @@
 """The table of resource types, filled: importing the modules below enters their types."""
 
-import importlib
+from typing import Final
 
 from daiku_local.plugins import sdk
+from daiku_local.plugins.aws import (
+    eks,
+    eks_parts,
+    endpoints,
+    iam,
+    instances,
+    keys,
+    messages,
+    network,
+    routes,
+    security,
+)
 from daiku_local.plugins.aws.kind import KINDS, Kind
 from daiku_local.plugins.errors import ProviderError
 
-for _module in (
-    "eks",
-    "eks_parts",
-    "endpoints",
-    "iam",
-    "instances",
-    "keys",
-    "messages",
-    "network",
-    "routes",
-    "security",
-):
-    importlib.import_module(f"daiku_local.plugins.aws.{_module}")
+MODULES: Final = (
+    eks,
+    eks_parts,
+    endpoints,
+    iam,
+    instances,
+    keys,
+    messages,
+    network,
+    routes,
+    security,
+)
+"""Where the types are."""
 
 
 def of(token: str) -> Kind:

@@ -89,6 +89,7 @@ class AwsProvider:
         self._region = region if isinstance(region, str) else clouds.DEFAULT_REGION
         allowed, forbidden = given.get("allowedAccountIds"), given.get("forbiddenAccountIds") or ()
         cloud = self._cloud(self._region)
+        clouds.require_answer(cloud.endpoint)
         if (allowed and cloud.account not in allowed) or cloud.account in forbidden:
             raise ProviderError(
                 f"the laptop world's account is {cloud.account}; allowedAccountIds is {allowed!r}, "
@@ -107,6 +108,8 @@ class AwsProvider:
         """Fill in name, region and default tags; refuse what is unknown or not honoured."""
         kind = kinds.of(subject.type)
         shape = sdk.shape_of("aws", subject.type)
+        # What an import read back has all tags, which this method adds.
+        new = {key: value for key, value in new.items() if key != "tagsAll" or not kind.tagged}
         failures = list(sdk.check("aws", shape, new))
         honoured = kind.fixed | kind.live | kind.ignored | _OWN_INPUTS
         for name in sorted(new.keys() & shape.nested.keys() - honoured):
@@ -189,6 +192,11 @@ class AwsProvider:
             observed = clouds.found(lambda: kind.read(cloud, identifier, {**state, **inputs}))
         except _AWS_ERRORS as error:
             raise clouds.explain(error, f"reading {subject} ({identifier})") from error
+        except KeyError as error:
+            raise ProviderError(
+                f"{subject} cannot be found by its id {identifier!r} alone: the stand-in for aws "
+                f"also needs {error}, which only a resource that it made has"
+            ) from error
         if observed is None:
             return None
         if kind.tagged:

@@ -108,6 +108,16 @@ _LACKS: Final[dict[str, Callable[[Plain], str | None]]] = {
 }
 
 
+def lack_of(obj: Plain) -> str | None:
+    """Say what an object still lacks of what was asked for; None if nothing, or nothing is known.
+
+    Raises:
+        FailedError: It will not get it.
+    """
+    lacks = _LACKS.get(f"{objects.group_of(obj['apiVersion'])}:{obj['kind']}")
+    return lacks(obj) if lacks else None
+
+
 def seconds_for(obj: Plain, timeout: float) -> float:
     """Give how long to wait: the resource's own timeout, its annotation, or the default."""
     noted = objects.annotation(obj, "pulumi.com/timeoutSeconds")
@@ -133,8 +143,7 @@ def ready(client: Client, resource: Resource, path: str, obj: Plain, seconds: fl
     Raises:
         FailedError: It will not be, or is not after `seconds`; says what it lacks.
     """
-    lacks = _LACKS.get(f"{objects.group_of(obj['apiVersion'])}:{obj['kind']}")
-    if lacks is None or objects.is_true(obj, "pulumi.com/skipAwait"):
+    if objects.is_true(obj, "pulumi.com/skipAwait"):
         return obj
     seen: dict[str, Any] = {"object": obj, "lack": None}
 
@@ -142,7 +151,7 @@ def ready(client: Client, resource: Resource, path: str, obj: Plain, seconds: fl
         current = client.get(path)
         if current is None:
             raise FailedError("it was deleted while it was waited for")
-        seen["object"], seen["lack"] = current, lacks(current)
+        seen["object"], seen["lack"] = current, lack_of(current)
         if seen["lack"] is None and obj["kind"] == "CustomResourceDefinition":
             seen["lack"] = _undiscovered(client, current)
         return seen["lack"] is None

@@ -1,0 +1,228 @@
+"""Files of manifests, from bytes to single objects whose kind and name are known.
+
+YAML with any number of documents, JSON, and lists of any kind, nested too, all end as the same thing: one object's
+JSON, as the API server would hold it, with the place it came from. Whatever is wrong is a line in `problems`, and the
+rest is read on, so that a person sees every mistake at once. No input makes anything but objects and such lines.
+Not here: what the objects mean (`configuration`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from daiku.api import wire, yaml_values
+
+NESTING_MAX: Final = 10
+"""Lists in lists; `kubectl get` makes one."""
+DEFAULT_NAMESPACE: Final = "default"
+CLUSTER_WIDE: Final = frozenset(
+    {
+        "CSINode",
+        "EC2NodeClass",
+        "KWOKNodeClass",
+        "Namespace",
+        "Node",
+        "NodeClaim",
+        "NodePool",
+        "PersistentVolume",
+        "PriorityClass",
+        "RuntimeClass",
+        "StorageClass",
+    }
+)
+"""Kinds without a namespace, among those that are read."""
+_UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError, OverflowError)
+"""What msgspec answers to bytes that are no such value, among them broken UTF-8 and endless nesting."""
+
+
+class ManifestError(Exception):
+    """Some of the input cannot be used; each problem is one line that says where, what, and what to do."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+        """At least one, in the order of the input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One object of the input, not decoded yet."""
+
+    place: str
+    """File, document and item, such as "web.yaml, document 2, item 7"."""
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    """Filled in where a manifest leaves it out; empty for kinds without one."""
+    live: bool
+    """It comes from a cluster, not from an author: it has a uid."""
+    content: bytes
+    """JSON."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        return self.kind, self.namespace, self.name
+
+    @property
+    def group(self) -> str:
+        """API group; empty for core kinds."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def where(self) -> str:
+        """The place and the object, for messages."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.place}, {self.kind} {name}"
+
+
+class _Meta(wire.Wire):
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+
+
+class _Head(wire.Wire):
+    api_version: str | None = None
+    kind: str | None = None
+    metadata: _Meta | None = None
+    items: msgspec.Raw = wire.ABSENT
+
+
+def load(sources: Iterator[tuple[str, bytes]]) -> list[Document]:
+    """Every object of several files.
+
+    Args:
+        sources: Name and content of each.
+
+    Raises:
+        ManifestError: Some of it cannot be read.
+    """
+    problems: list[str] = []
+    found = [each for name, content in sources for each in read(name, content, problems)]
+    if problems:
+        raise ManifestError(problems)
+    return found
+
+
+def read(source: str, content: bytes, problems: list[str]) -> list[Document]:
+    """The objects of one file; what cannot be read is added to `problems`."""
+    found: list[Document] = []
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.lstrip()[:1] == b"{" and _is_json(content):
+        _take(f"{source}, document 1", content, found, problems, ("", ""), 0)
+        return found
+    number = 0
+    try:
+        for number, value in enumerate(yaml_values.documents(content), 1):
+            place = f"{source}, document {number}"
+            if value is not None:
+                _take_value(place, value, found, problems)
+    except yaml_values.YamlError as error:
+        problems.append(f"{source}, document {number + 1}: {error}")
+    return found
+
+
+def _is_json(content: bytes) -> bool:
+    """Whether it is one JSON value. Anything else, JSON with comments among it, may still be YAML."""
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _take_value(place: str, value: Any, found: list[Document], problems: list[str]) -> None:
+    if not isinstance(value, dict):
+        kind = {list: "a list", str: "text", bool: "a boolean"}.get(type(value), "a number")
+        problems.append(
+            f"{place}: is {kind}; a manifest is a mapping with apiVersion, kind and metadata"
+            + (" (instance types are given with --instance-types)" if kind == "a list" else "")
+        )
+        return
+    try:
+        content = msgspec.json.encode(value)
+    except _UNREADABLE as error:
+        problems.append(f"{place}: cannot be written as JSON: {error}")
+        return
+    _take(place, content, found, problems, ("", ""), 0)
+
+
+def _take(
+    place: str,
+    content: bytes,
+    found: list[Document],
+    problems: list[str],
+    listed: tuple[str, str],
+    depth: int,
+) -> None:
+    """Add the object in `content`, or those in the list that it is.
+
+    Args:
+        place: Where it comes from.
+        content: JSON.
+        found: Objects so far.
+        problems: Problems so far.
+        listed: apiVersion and kind that the list around it promises for its items.
+        depth: Lists around it.
+    """
+    try:
+        head = _heads.decode(content)
+    except _UNREADABLE as error:
+        problems.append(f"{place}: is no Kubernetes object: {error}")
+        return
+    api_version, kind = head.api_version or listed[0], head.kind or listed[1]
+    if not kind or not api_version:
+        missing = "apiVersion" if kind else "kind"
+        problems.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
+        return
+    if kind.endswith("List") and bytes(head.items):
+        _take_items(place, head.items, found, problems, (api_version, kind[:-4]), depth)
+        return
+    metadata = head.metadata or _Meta()
+    name = metadata.name or ""
+    if not name and metadata.generate_name:
+        name = metadata.generate_name + sha256(content).hexdigest()[:5]
+    if not name:
+        problems.append(f"{place}, {kind}: has no name; give it a metadata.name")
+        return
+    found.append(
+        Document(
+            place=place,
+            api_version=api_version,
+            kind=kind,
+            name=name,
+            namespace="" if kind in CLUSTER_WIDE else metadata.namespace or DEFAULT_NAMESPACE,
+            live=bool(metadata.uid),
+            content=content,
+        )
+    )
+
+
+def _take_items(
+    place: str,
+    items: msgspec.Raw,
+    found: list[Document],
+    problems: list[str],
+    listed: tuple[str, str],
+    depth: int,
+) -> None:
+    if depth >= NESTING_MAX:
+        problems.append(f"{place}: is a list within {depth} lists; {NESTING_MAX} are read")
+        return
+    try:
+        each = _items.decode(items) or ()
+    except _UNREADABLE as error:
+        problems.append(f"{place}: its items are no list: {error}")
+        return
+    for number, item in enumerate(each, 1):
+        _take(f"{place}, item {number}", bytes(item), found, problems, listed, depth + 1)
+
+
+_heads = msgspec.json.Decoder(_Head)
+_items = msgspec.json.Decoder(list[msgspec.Raw] | None)

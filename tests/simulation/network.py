@@ -1,0 +1,161 @@
+"""What lies between one controller and the API server: everything that can happen to a request or to its answer.
+
+`Client` has the verbs of `daiku.kube.client.Client` and fails with the same errors, made from the same answers. A call that takes
+time lets the rest of the world go on; when it comes back, its process may be dead.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from tests.simulation import apiserver
+from tests.simulation.apiserver import LEASES, Json, Refused
+
+from daiku.api import decode
+from daiku.kube import errors
+
+if TYPE_CHECKING:
+    from tests.simulation.process import Process
+
+LATE_MOST = 3.5
+"""How long a request may be under way: less than what lies between a Lease that is not held and one that may be taken."""
+
+
+class Client:
+    """The API server as one process reaches it."""
+
+    def __init__(self, process: "Process") -> None:
+        self._process = process
+        self._world = process.world
+        self._api = process.world.api
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        what = apiserver.target(path)
+        if not what.key:
+            return self._call("LIST", path, lambda: self._list(what.plural))
+        return self._call("GET", path, lambda: self._api.raw(self._api.get(what.plural, what.key)))
+
+    def list(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[decode.Page]:
+        yield decode.page(self.get(path, query))
+
+    def watch(self, path: str, resource_version: str) -> Iterator[bytes]:
+        """What has come through by now; then the server ends the watch."""
+        what, faults = apiserver.target(path), self._world.faults
+        try:
+            lines = self._api.since(what.plural, int(resource_version))
+        except Refused as refused:
+            raise self._error("GET", path, refused) from refused
+        self._process.check()
+        if faults.strike("watch expired"):
+            gone = Refused(410, "Expired", "too old resource version")
+            yield msgspec.json.encode({"type": "ERROR", "object": msgspec.Raw(gone.body())})
+        for _version, kind, body in lines:
+            if faults.strike("watch broken"):
+                raise errors.Unreachable(f"watch of {path} broke")
+            line = b'{"type":"%s","object":%s}' % (kind.encode(), self._api.raw(body))
+            yield line
+            if faults.strike("watch line repeated"):
+                yield line
+
+    def create(self, path: str, body: Any, *, dry_run: bool = False) -> bytes:
+        what = apiserver.target(path)
+        sent: Json = msgspec.json.decode(msgspec.json.encode(body))
+        if what.sub == "eviction":
+            uid = sent["deleteOptions"]["preconditions"]["uid"]
+            return self._call("EVICT", path, lambda: self._api.evict(what.key, uid, self._name))
+        return self._call(
+            "POST", path,
+            lambda: self._api.raw(self._api.create(what.plural, sent, self._name, what.namespace)),
+        )  # fmt: skip
+
+    def patch(self, path: str, body: Any) -> bytes:
+        what = apiserver.target(path)
+        sent: Json = msgspec.json.decode(msgspec.json.encode(body))
+        return self._call(
+            "PATCH", path,
+            lambda: self._api.raw(self._api.patch(what.plural, what.key, sent, self._name, what.sub)),
+        )  # fmt: skip
+
+    def delete(self, path: str, options: Any = None) -> bytes:
+        what = apiserver.target(path)
+        sent: Json = msgspec.json.decode(msgspec.json.encode(options or {}))
+        uid = (sent.get("preconditions") or {}).get("uid")
+        grace = sent.get("gracePeriodSeconds")
+        return self._call(
+            "DELETE", path,
+            lambda: self._api.delete(what.plural, what.key, self._name, uid=uid, grace=grace),
+        )  # fmt: skip
+
+    def replace(self, path: str, body: Any) -> bytes:
+        what = apiserver.target(path)
+        sent: Json = msgspec.json.decode(msgspec.json.encode(body))
+        return self._call(
+            "PUT", path,
+            lambda: self._api.raw(self._api.replace(what.plural, what.key, sent, self._name)),
+        )  # fmt: skip
+
+    @property
+    def _name(self) -> str:
+        return self._process.name
+
+    def _list(self, plural: str) -> bytes:
+        items = b",".join([self._api.raw(body) for body in self._api.all(plural)])
+        return b'{"metadata":{"resourceVersion":"%d"},"items":[%s]}' % (self._api.version, items)
+
+    def _call(self, verb: str, path: str, do: Callable[[], bytes | None]) -> bytes:
+        """One request and its answer."""
+        process, world, faults = self._process, self._world, self._world.faults
+        process.check()
+        is_write = verb not in {"GET", "LIST"}
+        if faults.strike("429"):
+            wait = "2" if faults.random.random() < 0.5 else None
+            refused = Refused(429, "TooManyRequests", "too many requests, please try again", wait)
+            raise self._error(verb, path, refused)
+        if faults.strike("500"):
+            raise self._error(verb, path, Refused(500, "InternalError", "etcdserver: timeout"))
+        if faults.strike("request lost"):
+            self._pass(faults.seconds(1, 30))
+            raise errors.Unreachable(f"{verb} {path}: no answer of the API server")
+        if faults.strike("request late"):
+            self._pass(faults.seconds(0.2, LATE_MOST), alive=False)
+        if verb == "PATCH" and faults.strike("conflict"):
+            world.meddle(path)
+        done, failure = self._do(do, process if is_write else None, path)
+        if is_write and faults.strike("request repeated"):
+            again = self._do(do, process, path)
+            if faults.random.random() < 0.5:
+                done, failure = again
+        if process.command and faults.strike("crash in a call"):
+            process.crash("in a call")
+        if faults.strike("reply late"):
+            self._pass(faults.seconds(0.2, 10))
+        process.check()
+        if verb in {"GET", "PATCH"} and process.command and faults.strike("frozen in a call"):
+            # Between two calls of one command: what it does next, it does on what was true before.
+            process.freeze(faults.seconds(5, 40))
+            self._pass(process.thaws_in())
+        if faults.strike("reply lost"):
+            raise errors.Unreachable(f"{verb} {path}: no answer of the API server")
+        if failure is not None:
+            raise self._error(verb, path, failure)
+        return done or b"{}"
+
+    def _do(
+        self, do: Callable[[], bytes | None], writer: "Process | None", path: str
+    ) -> tuple[bytes | None, Refused | None]:
+        if writer is not None and apiserver.target(path).plural != LEASES:
+            self._world.invariants.check_writer(writer, path)
+        try:
+            return do(), None
+        except Refused as refused:
+            return None, refused
+
+    def _pass(self, seconds: float, *, alive: bool = True) -> None:
+        """Time passes in this call."""
+        self._process.wait(seconds)
+        if alive:
+            self._process.check()
+
+    @staticmethod
+    def _error(verb: str, path: str, refused: Refused) -> errors.KubeError:
+        return errors.refusal(f"{verb} {path}", refused.code, refused.body(), refused.retry_after)
