@@ -22,6 +22,8 @@ HEALTH_PORT = 8081
 _SELECTOR = {"app.kubernetes.io/name": NAME}
 _LABELS = {**_SELECTOR, "app.kubernetes.io/managed-by": "pulumi"}
 _USER_ID = 65532
+_WAIT_UNTIL_READY = {"pulumi.com/waitFor": "condition=Ready"}
+"""An update ends when the controller has said that it can work with the object, or why not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,9 @@ def node_class(
         **spec,
         "tags": {**common_tags, **spec.get("tags", {})},
     }
-    return _object("karpenter.k8s.aws/v1", "EC2NodeClass", name=name, spec=filled)
+    manifest = _object("karpenter.k8s.aws/v1", "EC2NodeClass", name=name, spec=filled)
+    manifest["metadata"]["annotations"] = dict(_WAIT_UNTIL_READY)
+    return manifest
 
 
 def node_pool(name: str, spec: dict[str, Any]) -> Manifest:
@@ -144,7 +148,10 @@ def node_pool(name: str, spec: dict[str, Any]) -> Manifest:
     the pool sees it until the last instance has been drained and terminated.
     """
     manifest = _object("karpenter.sh/v1", "NodePool", name=name, spec=spec)
-    manifest["metadata"]["annotations"] = {"pulumi.com/deletionPropagationPolicy": "foreground"}
+    manifest["metadata"]["annotations"] = {
+        "pulumi.com/deletionPropagationPolicy": "foreground",
+        **_WAIT_UNTIL_READY,
+    }
     return manifest
 
 

@@ -12,6 +12,8 @@ import pulumi
 from daiku_infra import manifests, objects, outputs
 from daiku_infra.cluster_ref import ClusterRef
 
+READY_TIMEOUT = "2m"
+"""How long an update waits for the controller to say that it can use a node class or NodePool."""
 DRAIN_TIMEOUT = "30m"
 """How long a destroy waits for the nodes of one NodePool to be drained and terminated."""
 
@@ -64,7 +66,9 @@ class NodePools(pulumi.ComponentResource):
         """Register the objects."""
         super().__init__("daiku:index:NodePools", name, None, opts)
         after_controller = outputs.before(args.controller, args.cluster.security_group_id)
-        timeouts = pulumi.CustomTimeouts(delete=DRAIN_TIMEOUT)
+        timeouts = pulumi.CustomTimeouts(
+            create=READY_TIMEOUT, update=READY_TIMEOUT, delete=DRAIN_TIMEOUT
+        )
         classes = [
             objects.KubernetesObject(
                 f"{name}-class-{node_class.name}",

@@ -1,4 +1,4 @@
-"""The obvious packing: every way to divide a handful of pods among nodes, in plain Python. And a plain check of any packing.
+"""The obvious packing: every way to divide a handful of pods among nodes, in plain Python; and a check of any packing.
 
 It takes pods one by one, knows no classes, no arrays and no bound, and is exact. Up to eight pods it is fast enough.
 """

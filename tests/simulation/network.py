@@ -116,11 +116,12 @@ class Client:
         if faults.strike("request lost"):
             self._pass(faults.seconds(1, 30))
             raise errors.Unreachable(f"{verb} {path}: no answer of the API server")
-        if faults.strike("request late"):
-            self._pass(faults.seconds(0.2, LATE_MOST), alive=False)
         if verb == "PATCH" and faults.strike("conflict"):
             world.meddle(path)
-        done, failure = self._do(do, process if is_write else None, path)
+        late = faults.seconds(0.2, LATE_MOST) if faults.strike("request late") else 0.0
+        done, failure = world.send(
+            process, late, lambda: self._do(do, process if is_write else None, path)
+        )
         if is_write and faults.strike("request repeated"):
             again = self._do(do, process, path)
             if faults.random.random() < 0.5:
@@ -150,11 +151,10 @@ class Client:
         except Refused as refused:
             return None, refused
 
-    def _pass(self, seconds: float, *, alive: bool = True) -> None:
+    def _pass(self, seconds: float) -> None:
         """Time passes in this call."""
         self._process.wait(seconds)
-        if alive:
-            self._process.check()
+        self._process.check()
 
     @staticmethod
     def _error(verb: str, path: str, refused: Refused) -> errors.KubeError:

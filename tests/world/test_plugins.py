@@ -1,5 +1,8 @@
 """The stand-in provider plugins under the real Pulumi engine: AWS resources, and every refusal."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -327,3 +330,34 @@ def test_secret_inputs_and_secrets_of_the_cluster_stay_secret(stack: Stack) -> N
     kept = stack.state_file()
     assert "open-sesame" not in kept
     assert "b3Blbi1zZXNhbWU=" not in kept
+
+
+def test_a_plugin_ends_with_an_engine_that_is_killed(untouched: Stack) -> None:
+    plugin = Path(__file__).parents[2] / "local" / "bin" / "pulumi-resource-aws"
+    engine = subprocess.Popen(
+        [sys.executable, "-c", ENGINE, str(plugin)],
+        env=untouched.env,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert engine.stdout is not None
+    identifier = int(engine.stdout.readline())
+
+    engine.kill()
+    engine.wait()
+
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{identifier}").exists():
+        assert time.monotonic() < deadline, f"{plugin.name} runs on as {identifier}"
+        time.sleep(0.1)
+    engine.stdout.close()
+
+
+ENGINE = """
+import subprocess, sys, time
+plugin = subprocess.Popen([sys.argv[1], "127.0.0.1:1"], stdout=subprocess.PIPE)
+plugin.stdout.readline()
+print(plugin.pid, flush=True)
+time.sleep(60)
+"""
+"""Starts a plugin as the engine does, waits until it serves, and tells its process id."""

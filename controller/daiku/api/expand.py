@@ -15,6 +15,7 @@ import msgspec
 
 from daiku.api import wire
 from daiku.api.manifests import Document
+from daiku.model import workload
 from daiku.model.pod import Pod
 
 KINDS: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job"})
@@ -23,7 +24,6 @@ GROUPS: Final = frozenset({"apps", "extensions", "batch"})
 PODS_MAX: Final = 200_000
 """Pods that all workloads of a plan may make together."""
 
-HASH_LABEL: Final = "pod-template-hash"
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Kubernetes makes names of these, so that none becomes a word."""
 
@@ -31,13 +31,19 @@ Key = tuple[str, str, str]
 """Kind, namespace, name."""
 
 
+class _TemplateMeta(wire.Wire):
+    name: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
 class _Template(wire.Wire):
-    metadata: dict[str, Any] | None = None
+    metadata: _TemplateMeta | None = None
     spec: msgspec.Raw = wire.ABSENT
 
 
 class _ClaimTemplate(wire.Wire):
-    metadata: dict[str, Any] | None = None
+    metadata: _TemplateMeta = msgspec.field(default_factory=_TemplateMeta)
     spec: dict[str, Any] | None = None
 
 
@@ -89,12 +95,11 @@ class Owned:
         for owner in meta.owners if pod.is_active else ():
             key = (owner.kind, meta.namespace, owner.name)
             above = deployment_of.get(key)
-            if above is None and owner.kind == "ReplicaSet":
-                name = deployment_name(owner.name, meta.labels)
-                above = ("Deployment", meta.namespace, name) if name else None
-            for each in (key, above):
-                if each is not None:
-                    self.counts[each] = self.counts.get(each, 0) + 1
+            if above is None:
+                top = workload.of(meta)
+                above = (top.kind, top.namespace, top.name)
+            for each in dict.fromkeys((key, above)):
+                self.counts[each] = self.counts.get(each, 0) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +110,6 @@ class Expansion:
     """Its pods, and the claims for volumes that come with them."""
     note: str = ""
     """What a person may be surprised by; empty when nothing is."""
-
-
-def deployment_name(replica_set: str, labels: Mapping[str, str]) -> str:
-    """The Deployment that a ReplicaSet belongs to by its name and its pods' labels; empty when to none."""
-    name, _, suffix = replica_set.rpartition("-")
-    return name if name and labels.get(HASH_LABEL) == suffix else ""
 
 
 def deployments(documents: Sequence[Document]) -> dict[Key, Key]:
@@ -143,11 +142,14 @@ def expand(document: Document, owned: Owned, room: int) -> Expansion:
         ValueError: It cannot be read, or asks for more pods than there is room for; the message says which.
     """
     try:
-        workload = _workloads.decode(document.content)
+        return _expand(document, _workloads.decode(document.content), owned, room)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"cannot be read: {error}") from error
-    kind, spec = document.kind, workload.spec
-    wanted, note = _wanted(kind, workload)
+
+
+def _expand(document: Document, found: _Workload, owned: Owned, room: int) -> Expansion:
+    kind, spec = document.kind, found.spec
+    wanted, note = _wanted(kind, found)
     if wanted < 0:
         raise ValueError(f"asks for {wanted} pods; write 0 or more")
     there = owned.counts.get(document.key, 0)
@@ -158,7 +160,9 @@ def expand(document: Document, owned: Owned, room: int) -> Expansion:
         )
     if missing and not bytes(spec.template.spec):
         raise ValueError("has no spec.template.spec, so its pods cannot be made")
-    if missing and there:
+    if not wanted and not note:
+        note = "asks for 0 pods"
+    elif missing and there:
         note = f"{there} of its {wanted} pods are in the input, {missing} are added"
     made = tuple(_documents(document, spec, missing, owned.names))
     return Expansion(
@@ -166,16 +170,16 @@ def expand(document: Document, owned: Owned, room: int) -> Expansion:
     )
 
 
-def _wanted(kind: str, workload: _Workload) -> tuple[int, str]:
+def _wanted(kind: str, found: _Workload) -> tuple[int, str]:
     """How many pods there should be, and what is special about that."""
-    spec, status = workload.spec, workload.status
+    spec, status = found.spec, found.status
     if kind != "Job":
         return 1 if spec.replicas is None else spec.replicas, ""
     ended = any(
         c.type in {"Complete", "Failed"} and c.status == "True" for c in status.conditions or ()
     )
     if ended or status.completion_time:
-        return 0, ""
+        return 0, "has ended"
     if spec.suspend:
         return 0, "is suspended and makes no pods"
     parallel = 1 if spec.parallelism is None else spec.parallelism
@@ -187,13 +191,13 @@ def _wanted(kind: str, workload: _Workload) -> tuple[int, str]:
 def _documents(
     document: Document, spec: _Spec, missing: int, taken: Container[tuple[str, str]]
 ) -> Iterator[Document]:
-    template = spec.template.metadata or {}
-    labels = dict(template.get("labels") or {})
+    template = spec.template.metadata or _TemplateMeta()
+    labels = dict(template.labels or {})
     owner, owner_kind = document.name, document.kind
     if document.kind == "Deployment":
         suffix = _suffix(f"Deployment/{document.namespace}/{document.name}", 10)
         owner, owner_kind = f"{document.name}-{suffix}", "ReplicaSet"
-        labels[HASH_LABEL] = suffix
+        labels[workload.HASH_LABEL] = suffix
     reference = {
         "apiVersion": "batch/v1" if owner_kind == "Job" else "apps/v1",
         "kind": owner_kind,
@@ -203,10 +207,10 @@ def _documents(
     for name, own_labels in _names(document, owner, spec, missing, taken):
         body = {
             "metadata": {
-                **template,
                 "name": name,
                 "namespace": document.namespace,
                 "labels": {**labels, **own_labels},
+                "annotations": template.annotations,
                 "ownerReferences": [reference],
             },
             "spec": _with_volumes(spec, name),
@@ -258,8 +262,9 @@ def _with_volumes(spec: _Spec, pod: str) -> Any:
     if not spec.volume_claim_templates:
         return spec.template.spec
     whole: dict[str, Any] = _plain.decode(spec.template.spec)
-    names = [_name(claim) for claim in spec.volume_claim_templates]
-    own = [v for v in whole.get("volumes") or () if v.get("name") not in names]
+    volumes = msgspec.convert(whole.get("volumes") or [], list[dict[str, Any]])
+    names = [claim.metadata.name or "" for claim in spec.volume_claim_templates]
+    own = [volume for volume in volumes if volume.get("name") not in names]
     claimed = [
         {"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names
     ]
@@ -267,9 +272,14 @@ def _with_volumes(spec: _Spec, pod: str) -> Any:
 
 
 def _claim(document: Document, claim: _ClaimTemplate, pod: str) -> Document:
-    name = f"{_name(claim)}-{pod}"
+    name = f"{claim.metadata.name or ''}-{pod}"
     body = {
-        "metadata": {**(claim.metadata or {}), "name": name, "namespace": document.namespace},
+        "metadata": {
+            "name": name,
+            "namespace": document.namespace,
+            "labels": claim.metadata.labels,
+            "annotations": claim.metadata.annotations,
+        },
         "spec": claim.spec or {},
     }
     return replace(
@@ -280,10 +290,6 @@ def _claim(document: Document, claim: _ClaimTemplate, pod: str) -> Document:
         live=False,
         content=msgspec.json.encode(body),
     )
-
-
-def _name(claim: _ClaimTemplate) -> str:
-    return str((claim.metadata or {}).get("name") or "data")
 
 
 def _suffix(seed: str, length: int) -> str:

@@ -94,35 +94,17 @@ class _Head(wire.Wire):
     items: msgspec.Raw = wire.ABSENT
 
 
-def load(sources: Iterator[tuple[str, bytes]]) -> list[Document]:
-    """Every object of several files.
-
-    Args:
-        sources: Name and content of each.
-
-    Raises:
-        ManifestError: Some of it cannot be read.
-    """
-    problems: list[str] = []
-    found = [each for name, content in sources for each in read(name, content, problems)]
-    if problems:
-        raise ManifestError(problems)
-    return found
-
-
 def read(source: str, content: bytes, problems: list[str]) -> list[Document]:
     """The objects of one file; what cannot be read is added to `problems`."""
-    found: list[Document] = []
     content = content.removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] == b"{" and _is_json(content):
-        _take(f"{source}, document 1", content, found, problems, ("", ""), 0)
-        return found
+        return list(_objects(f"{source}, document 1", content, problems))
+    found: list[Document] = []
     number = 0
     try:
         for number, value in enumerate(yaml_values.documents(content), 1):
-            place = f"{source}, document {number}"
             if value is not None:
-                _take_value(place, value, found, problems)
+                found += _of_value(f"{source}, document {number}", value, problems)
     except yaml_values.YamlError as error:
         problems.append(f"{source}, document {number + 1}: {error}")
     return found
@@ -137,36 +119,35 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _take_value(place: str, value: Any, found: list[Document], problems: list[str]) -> None:
+def _of_value(place: str, value: Any, problems: list[str]) -> list[Document]:
     if not isinstance(value, dict):
-        kind = {list: "a list", str: "text", bool: "a boolean"}.get(type(value), "a number")
+        what = "a list" if isinstance(value, list) else f"the value {str(value)[:40]!r}"
         problems.append(
-            f"{place}: is {kind}; a manifest is a mapping with apiVersion, kind and metadata"
-            + (" (instance types are given with --instance-types)" if kind == "a list" else "")
+            f"{place}: is {what}; a manifest is a mapping with apiVersion, kind and metadata"
+            + (" (instance types are given with --instance-types)" if what == "a list" else "")
         )
-        return
+        return []
     try:
         content = msgspec.json.encode(value)
     except _UNREADABLE as error:
         problems.append(f"{place}: cannot be written as JSON: {error}")
-        return
-    _take(place, content, found, problems, ("", ""), 0)
+        return []
+    return list(_objects(place, content, problems))
 
 
-def _take(
+def _objects(
     place: str,
     content: bytes,
-    found: list[Document],
     problems: list[str],
-    listed: tuple[str, str],
-    depth: int,
-) -> None:
-    """Add the object in `content`, or those in the list that it is.
+    *,
+    listed: tuple[str, str] = ("", ""),
+    depth: int = 0,
+) -> Iterator[Document]:
+    """The object in `content`, or those in the list that it is.
 
     Args:
         place: Where it comes from.
         content: JSON.
-        found: Objects so far.
         problems: Problems so far.
         listed: apiVersion and kind that the list around it promises for its items.
         depth: Lists around it.
@@ -181,47 +162,46 @@ def _take(
         missing = "apiVersion" if kind else "kind"
         problems.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
         return
-    if kind.endswith("List") and bytes(head.items):
-        _take_items(place, head.items, found, problems, (api_version, kind[:-4]), depth)
+    if not (kind.endswith("List") and bytes(head.items)):
+        yield from _object(place, content, problems, (api_version, kind, head.metadata or _Meta()))
         return
-    metadata = head.metadata or _Meta()
+    if depth >= NESTING_MAX:
+        problems.append(f"{place}: is a list within {depth} lists; at most {NESTING_MAX} are read")
+        return
+    try:
+        items = _items.decode(head.items) or ()
+    except _UNREADABLE as error:
+        problems.append(f"{place}: its items are no list: {error}")
+        return
+    for number, item in enumerate(items, 1):
+        yield from _objects(
+            f"{place}, item {number}",
+            bytes(item),
+            problems,
+            listed=(api_version, kind.removesuffix("List")),
+            depth=depth + 1,
+        )
+
+
+def _object(
+    place: str, content: bytes, problems: list[str], head: tuple[str, str, _Meta]
+) -> Iterator[Document]:
+    api_version, kind, metadata = head
     name = metadata.name or ""
     if not name and metadata.generate_name:
         name = metadata.generate_name + sha256(content).hexdigest()[:5]
     if not name:
         problems.append(f"{place}, {kind}: has no name; give it a metadata.name")
         return
-    found.append(
-        Document(
-            place=place,
-            api_version=api_version,
-            kind=kind,
-            name=name,
-            namespace="" if kind in CLUSTER_WIDE else metadata.namespace or DEFAULT_NAMESPACE,
-            live=bool(metadata.uid),
-            content=content,
-        )
+    yield Document(
+        place=place,
+        api_version=api_version,
+        kind=kind,
+        name=name,
+        namespace="" if kind in CLUSTER_WIDE else metadata.namespace or DEFAULT_NAMESPACE,
+        live=bool(metadata.uid),
+        content=content,
     )
-
-
-def _take_items(
-    place: str,
-    items: msgspec.Raw,
-    found: list[Document],
-    problems: list[str],
-    listed: tuple[str, str],
-    depth: int,
-) -> None:
-    if depth >= NESTING_MAX:
-        problems.append(f"{place}: is a list within {depth} lists; {NESTING_MAX} are read")
-        return
-    try:
-        each = _items.decode(items) or ()
-    except _UNREADABLE as error:
-        problems.append(f"{place}: its items are no list: {error}")
-        return
-    for number, item in enumerate(each, 1):
-        _take(f"{place}, item {number}", bytes(item), found, problems, listed, depth + 1)
 
 
 _heads = msgspec.json.Decoder(_Head)

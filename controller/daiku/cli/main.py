@@ -11,6 +11,7 @@ from typing import Final
 
 import typer
 
+from daiku.cli import plan, snapshot
 from daiku.runtime import options
 
 GROUP: Final = "daiku.commands"
@@ -46,6 +47,10 @@ def run(context: typer.Context) -> None:
     from daiku import app as application  # noqa: PLC0415
 
     raise typer.Exit(application.run(chosen, os.environ))
+
+
+app.command("plan", help=plan.HELP)(plan.plan)
+app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
 
 
 def main() -> None:

@@ -34,6 +34,10 @@ class InstanceNotFound(CloudError):
     """The instance does not exist (any more): what was to be done to it is done."""
 
 
+class InstanceUnknown(InstanceNotFound):
+    """The cloud does not know the instance: gone for long, or so young that not all of the cloud has heard of it."""
+
+
 class Throttled(CloudError):
     """Too many calls: ask again later, not sooner."""
 

@@ -76,7 +76,8 @@ class CloudProvider(Protocol):
         """Begin to end an instance. Returns when the cloud has accepted it, or it was going already.
 
         Raises:
-            InstanceNotFound: It is gone; only this answer ends the termination.
+            InstanceNotFound: It is gone; only this answer ends the termination. Its kind InstanceUnknown does so
+                only for an instance that is not young.
             CloudError: Anything else; the call is repeated later.
         """
         ...

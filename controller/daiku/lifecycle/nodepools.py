@@ -3,6 +3,7 @@
 Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation and nodepool.readiness.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,7 +11,10 @@ from daiku.commands import PatchNodePool
 from daiku.lifecycle import conditions
 from daiku.model import labels, nodepool_hash, resources
 from daiku.model.condition import Condition, Status, find
+from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodepool import NodePool
+from daiku.model.requirements import Requirements
+from daiku.scheduling.problem import template_requirements
 from daiku.state import readiness
 from daiku.state.snapshot import Snapshot
 
@@ -24,7 +28,9 @@ _COUNTED: Final = (
 """Always part of `status.resources`, zero or not."""
 
 
-def patch(pool: NodePool, snapshot: Snapshot, now: datetime) -> PatchNodePool | None:
+def patch(
+    pool: NodePool, snapshot: Snapshot, catalogue: Catalogue, now: datetime
+) -> PatchNodePool | None:
     """The command that writes what has changed, or None when nothing has."""
     nodes = [s for s in snapshot.state_nodes if s.nodepool == pool.meta.name and not s.is_deleting]
     total = resources.add(dict.fromkeys(_COUNTED, 0), *(s.capacity for s in nodes))
@@ -40,7 +46,7 @@ def patch(pool: NodePool, snapshot: Snapshot, now: datetime) -> PatchNodePool | 
             if any(pool.meta.annotations.get(k) != v for k, v in annotations.items())
             else None
         ),
-        conditions=_conditions(pool, snapshot, now),
+        conditions=_conditions(pool, snapshot, catalogue, now),
         nodes=len(nodes) if len(nodes) != pool.status_nodes else None,
         resources=total if total != pool.status_resources else None,
     )
@@ -48,9 +54,11 @@ def patch(pool: NodePool, snapshot: Snapshot, now: datetime) -> PatchNodePool | 
     return None if wanted == nothing or pool.meta.deleted is not None else wanted
 
 
-def _conditions(pool: NodePool, snapshot: Snapshot, now: datetime) -> tuple[Condition, ...]:
+def _conditions(
+    pool: NodePool, snapshot: Snapshot, catalogue: Catalogue, now: datetime
+) -> tuple[Condition, ...]:
     parts = [
-        _condition(pool, "ValidationSucceeded", _invalid(pool), now),
+        _condition(pool, "ValidationSucceeded", _invalid(pool, catalogue), now),
         _condition(pool, "NodeClassReady", readiness.node_class_problem(pool, snapshot), now),
     ]
     ready = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
@@ -73,5 +81,29 @@ def _condition(
     )
 
 
-def _invalid(pool: NodePool) -> readiness.Reason | None:
-    return ("NodePoolValidationFailed", pool.invalid) if pool.invalid else None
+def _invalid(pool: NodePool, catalogue: Catalogue) -> readiness.Reason | None:
+    if pool.invalid:
+        return "NodePoolValidationFailed", pool.invalid
+    types = catalogue.instance_types.get(pool.template.node_class, ())
+    asked = template_requirements(pool)
+    if not types or any(not t.requirements.intersects(asked) for t in types):
+        return None
+    # Which wish is to blame is seen by leaving out one at a time.
+    wishes = tuple(asked)
+    without = [
+        (_count(types, Requirements.of(*(w for w in wishes if w is not wish))), str(wish))
+        for wish in wishes
+    ]
+    most, wish = max(without)
+    hint = f"; without {wish} there would be {most}" if most else ""
+    of = f"{pool.template.node_class.kind} {pool.template.node_class.name!r}"
+    message = (
+        f"none of the {len(types)} instance types of {of} meets its requirements{hint}: "
+        "widen spec.template.spec.requirements"
+    )
+    return "NoCompatibleInstanceTypes", message
+
+
+def _count(types: Sequence[InstanceType], asked: Requirements) -> int:
+    """How many types meet `asked`, sold out or not."""
+    return sum(1 for t in types if not t.requirements.intersects(asked))

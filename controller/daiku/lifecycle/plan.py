@@ -53,7 +53,7 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
                 made.commands.append(patch)
     made.commands += collection.orphans(snapshot, settings)
     for pool in snapshot.node_pools:
-        counted = nodepools.patch(pool, snapshot, now)
+        counted = nodepools.patch(pool, snapshot, catalogue, now)
         if counted is not None:
             made.commands.append(counted)
     return made

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku.cloud import errors
 from daiku.commands import Command, DeleteNode, DeleteNodeClaim, PatchNode, TerminateInstance
 from daiku.lifecycle import drain
 from daiku.lifecycle.draft import Draft
@@ -27,6 +28,8 @@ from daiku.state.statenode import StateNode
 
 _DRAIN_LEAST: Final = timedelta(seconds=5)
 """How long a drain takes at least: pods that were bound just before the taint still turn up."""
+_VISIBLE: Final = timedelta(seconds=30)
+"""How long an instance may take from its launch to the cloud's lists."""
 _ZONED: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
 
 
@@ -56,11 +59,7 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
         _delete(held, draft)
         return
     instance = claim.provider_id or _launched_meanwhile(claim, snapshot)
-    if (
-        not instance
-        and snapshot.is_held(f"Launch/{claim.meta.name}")
-        and _is_launching(claim, snapshot)
-    ):
+    if not instance and not _was_never_launched(draft, snapshot):
         return
     if instance and not _end_instance(instance, claim, draft, snapshot):
         return
@@ -190,9 +189,24 @@ def _launched_meanwhile(claim: NodeClaim, snapshot: Snapshot) -> str:
     return next((i.provider_id for i in found), "")
 
 
-def _is_launching(claim: NodeClaim, snapshot: Snapshot) -> bool:
-    """Whether the cloud's answer to a launch is still to come."""
-    return snapshot.holds[f"Launch/{claim.meta.name}"].until is None
+def _was_never_launched(draft: Draft, snapshot: Snapshot) -> bool:
+    """Whether it is sure that a NodeClaim without an instance has none.
+
+    The cloud said so when it was asked for one, or does not show one in a list that was made long enough after the
+    deletion: a launch by a process that has died since may take a while to become visible.
+    """
+    claim = draft.claim
+    hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
+    if hold is not None and hold.until is None:
+        return False
+    failure = snapshot.launch_failures.get(claim.meta.name)
+    if failure is not None and not isinstance(failure, errors.Unreachable):
+        return True
+    visible = (claim.meta.deleted or draft.now) + _VISIBLE
+    if draft.now < visible:
+        draft.wakes.append(visible)
+        return False
+    return snapshot.instances is not None and snapshot.instances.asked >= visible
 
 
 def deadline_of(claim: NodeClaim) -> datetime | None:

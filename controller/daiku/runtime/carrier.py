@@ -52,10 +52,7 @@ class Carrier:
             KubeError: The API server did not do it.
             CloudError: The cloud did not do it.
         """
-        if not self.may_write():
-            raise NotLeadingError(
-                f"{command.key}: this process does not lead, so it writes nothing"
-            )
+        self._fence(command.key)
         match command:
             case commands.CreateNodeClaim():
                 self._create(command)
@@ -86,6 +83,10 @@ class Carrier:
                 self.recorder.announce(command)
         return ()
 
+    def _fence(self, what: str) -> None:
+        if not self.may_write():
+            raise NotLeadingError(f"{what}: this process does not lead, so it writes nothing")
+
     def _create(self, command: commands.CreateNodeClaim) -> None:
         try:
             self.client.create(kinds.NODE_CLAIMS.path, encode.node_claim(command.node_claim))
@@ -108,6 +109,8 @@ class Carrier:
         for target, patch in steps:
             if patch is None:
                 continue
+            # Reading took time; somebody else may lead by now.
+            self._fence(target)
             if version is not None:
                 # Our own first step made this version.
                 patch["metadata"]["resourceVersion"] = version

@@ -15,7 +15,7 @@ from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
-from daiku.model.condition import Condition
+from daiku.model.condition import Condition, find
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
@@ -51,6 +51,8 @@ _NOMINATED: Final = timedelta(seconds=20)
 """How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim may take to appear in the watch after it was asked for."""
+_YOUNG: Final = timedelta(minutes=1)
+"""For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
 
 _Kind = TypeVar("_Kind", Pod, Node, NodePool, NodeClaim, NodeClass, DaemonSet, PodDisruptionBudget)
@@ -228,7 +230,9 @@ class Cluster:
                     f"Create/{command.node_claim.nodepool}", error, event.finished, retry_after
                 )
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
-                self._gone_instances |= {command.provider_id}
+                young = self._is_young(command.node_claim, event.finished)
+                if not (isinstance(error, errors.InstanceUnknown) and young):
+                    self._gone_instances |= {command.provider_id}
             case commands.Launch() if isinstance(error, CloudError):
                 self._fail_launch(command.node_claim.meta.name, error)
                 if isinstance(error, errors.InsufficientCapacity) and not error.sold_out:
@@ -241,6 +245,15 @@ class Cluster:
                     self._inflight.failed(f"Create/{pool}", error, event.finished, retry_after)
             case _:
                 pass
+
+    def _is_young(self, claim: str, now: datetime) -> bool:
+        """Whether a NodeClaim's instance may have been launched so lately that not all of the cloud knows it."""
+        known = self._objects[NodeClaim].get(claim)
+        if not isinstance(known, NodeClaim):
+            return False
+        launched = find(known.conditions, "Launched")
+        since = launched.last_transition if launched is not None else None
+        return not known.is_true("Launched") or since is None or now - since < _YOUNG
 
     def _fail_launch(self, claim: str, error: CloudError) -> None:
         self._launch_failures[claim] = error

@@ -25,7 +25,7 @@ from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime import proto
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
 
-from daiku_local.plugins import values
+from daiku_local.plugins import lifeline, values
 from daiku_local.plugins.errors import Failure, NotInitializedError, ProviderError
 from daiku_local.plugins.values import Plain
 
@@ -342,6 +342,7 @@ async def _serve(provider: Provider) -> None:
 
 def serve(provider: Provider) -> None:
     """Serve `provider` to the engine that started this process, until it ends the process."""
+    lifeline.follow_engine()
     try:
         asyncio.run(_serve(provider))
     except KeyboardInterrupt:

@@ -82,7 +82,14 @@ def test_the_service_account_names_its_role() -> None:
 def test_a_node_pool_outlives_its_nodes_on_deletion() -> None:
     annotations = manifests.node_pool("default", {})["metadata"]["annotations"]
 
-    assert annotations == {"pulumi.com/deletionPropagationPolicy": "foreground"}
+    assert annotations["pulumi.com/deletionPropagationPolicy"] == "foreground"
+
+
+def test_an_update_waits_until_the_controller_can_work_with_what_it_wrote() -> None:
+    node_class = manifests.node_class("default", {}, cluster="c", profile="p", common_tags={})
+
+    for manifest in (node_class, manifests.node_pool("default", {})):
+        assert manifest["metadata"]["annotations"]["pulumi.com/waitFor"] == "condition=Ready"
 
 
 def test_a_node_class_is_filled_in_with_what_the_stack_knows() -> None:

@@ -13,9 +13,11 @@ from daiku.model import labels, nodepool_hash
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
 
+CATALOGUE = build.catalogue(build.instance_type())
+
 
 def patch(pool: NodePool, *objects: Object) -> PatchNodePool | None:
-    return nodepools.patch(pool, build.cluster(pool, *objects).snapshot(NOW), NOW)
+    return nodepools.patch(pool, build.cluster(pool, *objects).snapshot(NOW), CATALOGUE, NOW)
 
 
 def wanted(pool: NodePool, *objects: Object) -> PatchNodePool:
@@ -83,6 +85,14 @@ def test_it_carries_the_hash_of_its_template() -> None:
             "False",
             id="invalid",
         ),
+        pytest.param(
+            build.node_pool(requirements=build.needs(build.require(labels.ARCH, "In", "riscv64"))),
+            [build.node_class()],
+            "ValidationSucceeded",
+            "NoCompatibleInstanceTypes",
+            "False",
+            id="no instance type",
+        ),
     ],
 )
 def test_it_says_whether_it_can_be_used(
@@ -112,3 +122,17 @@ def test_nothing_is_written_when_nothing_changed() -> None:
 
 def test_a_pool_that_is_going_is_left_alone() -> None:
     assert patch(build.node_pool(deleted=NOW)) is None
+
+
+def test_a_pool_that_no_instance_type_suits_says_which_wish_is_to_blame() -> None:
+    pool = build.node_pool(
+        requirements=build.needs(
+            build.require(labels.OS, "In", "linux"),
+            build.require(labels.ARCH, "In", "riscv64"),
+        )
+    )
+
+    said = find(wanted(pool, build.node_class()).conditions, "ValidationSucceeded")
+
+    assert said is not None
+    assert "without kubernetes.io/arch In [riscv64] there would be 1" in said.message

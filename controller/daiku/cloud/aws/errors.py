@@ -30,7 +30,7 @@ TOKEN_REUSED: Final = "IdempotentParameterMismatch"  # noqa: S105  # a code, not
 BY_CODE: Final[dict[str, type[errors.CloudError]]] = {
     **dict.fromkeys(SOLD_OUT, errors.InsufficientCapacity),
     SPOT_FORBIDDEN: errors.InsufficientCapacity,
-    "InvalidInstanceID.NotFound": errors.InstanceNotFound,
+    "InvalidInstanceID.NotFound": errors.InstanceUnknown,
     "InvalidInstanceID.Malformed": errors.InstanceNotFound,
     "RequestLimitExceeded": errors.Throttled,
     "Throttling": errors.Throttled,

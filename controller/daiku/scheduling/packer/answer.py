@@ -7,8 +7,8 @@ from daiku.scheduling.packer.fleet import Fleet
 from daiku.scheduling.packer.tables import Tables
 
 
-def packing(tables: Tables, fleet: Fleet, lower_bound: float) -> Packing:
-    """The fleet in the demand's indices, equal nodes together."""
+def packing(tables: Tables, fleet: Fleet, lower_bound: float | None) -> Packing:
+    """The fleet in the demand's indices, equal nodes together; with no lower bound it is known to be the cheapest."""
     dealt = [_Deal(tables, number) for number in range(len(tables.members))]
     copies: dict[tuple[int, bytes, bytes], int] = {}
     for column, classes, pods in zip(fleet.columns, fleet.classes, fleet.pods, strict=True):
@@ -28,12 +28,12 @@ def packing(tables: Tables, fleet: Fleet, lower_bound: float) -> Packing:
         )
         for column, classes, pods in sorted(copies)
     )
-    price = fleet.usd_per_hour(tables)
+    price = float(tables.usd[fleet.columns].sum()) if fleet.columns else 0.0
     return Packing(
         nodes=nodes,
         unplaced=tables.unplaced,
         usd_per_hour=price,
-        lower_bound_usd_per_hour=min(lower_bound, price),
+        lower_bound_usd_per_hour=price if lower_bound is None else min(lower_bound, price),
     )
 
 

@@ -62,7 +62,7 @@ def bound(tables: Tables) -> Bound:
 
 def _proven(worth: Floats, asked: Floats, offered: Floats, tables: Tables) -> float:
     """The bound that `worth` proves without trusting the solver's tolerances: no column offers more than it costs."""
-    excess = float(((worth @ offered) / tables.prices).max())
+    excess = float(((worth @ offered) / np.maximum(tables.usd, 1e-12)).max())
     return float(worth @ (asked @ tables.counts)) / max(excess, 1.0)
 
 
@@ -94,25 +94,20 @@ def _resource_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
 
 def _class_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
     """How many whole pods of one class, or of one exclusion group, a node takes."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        whole = np.fmin.reduce(
-            [
-                np.floor(room[None, :] / asked[:, None])
-                for asked, room in zip(tables.requests, tables.room, strict=True)
-            ]
-        )
-    whole = np.fmin(whole, tables.limits[:, None]) * tables.open_to[tables.profiles].T
-    needed = tables.counts / whole.max(axis=1)
+    largest = tables.room.max(axis=1, keepdims=True)
+    shares = np.max(tables.requests / np.maximum(largest, 1.0), axis=0)
+    needed = tables.counts * np.maximum(shares, 1.0 / tables.limits)
+    open_to = tables.open_to[tables.profiles].T
     for row in np.argsort(-needed, kind="stable")[:_CLASSES_MAX]:
-        yield np.eye(1, len(needed), row)[0], whole[row]
-    for group in range(len(tables.group_room) - 1):
+        whole = np.full(len(tables.prices), tables.limits[row])
+        for amount, room in zip(tables.requests[:, row], tables.room, strict=True):
+            if amount:
+                whole = np.minimum(whole, np.floor(room / amount))
+        yield np.eye(1, len(needed), row)[0], whole * open_to[row]
+    for group, most in enumerate(tables.group_room[:-1]):
         members = tables.groups == group
         if members.any():
-            most = whole[members].max(axis=0)
-            yield (
-                members.astype(np.float64),
-                np.minimum(most * members.sum(), tables.group_room[group]),
-            )
+            yield members.astype(np.float64), most * open_to[members].any(axis=0)
 
 
 def _amount_rules(tables: Tables) -> Iterator[tuple[Floats, Floats]]:

@@ -22,5 +22,6 @@ class Effort:
     def spent(self) -> bool:
         """Take one step; whether there is none left to take."""
         self.steps -= 1
-        self.ended = self.ended or self.steps < 0 or (self.stop is not None and self.stop())
+        if not self.ended:
+            self.ended = self.steps < 0 or (self.stop is not None and self.stop())
         return self.ended

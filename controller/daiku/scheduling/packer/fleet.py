@@ -29,8 +29,8 @@ class Fleet:
         self.classes += [classes] * copies
         self.pods += [pods[classes]] * copies
 
-    def usd_per_hour(self, tables: Tables) -> float:
-        """Price of all nodes."""
+    def price(self, tables: Tables) -> float:
+        """Price of all nodes, as the search counts it."""
         return float(tables.prices[self.columns].sum()) if self.columns else 0.0
 
     def used(self, tables: Tables) -> Floats:

@@ -38,7 +38,7 @@ class _Pass:
 _FIRST_REPAIRS: Final = 6
 """Repairs of the first answer: all that a handful of nodes needs. With more classes patterns take longer, so first
 there are more repairs."""
-_PASSES: Final = (_Pass(16, 1, 10), _Pass(48, 4, 40), _Pass(64, 4, 80))
+_PASSES: Final = (_Pass(16, 1, 10), _Pass(48, 3, 40), _Pass(64, 3, 80))
 """The last one is repeated."""
 _CLASSES_MAX: Final = 256
 """Classes up to which patterns are worth their time; more are packed as clusters and repaired."""
@@ -56,10 +56,9 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
     """
     reduced = tables.tables(demand)
     if not len(reduced.counts):
-        return answer.packing(reduced, Fleet(), 0.0)
+        return answer.packing(reduced, Fleet(), None)
     if exact.states(reduced) <= exact.STATES_MAX:
-        fleet = exact.packed(reduced)
-        return answer.packing(reduced, fleet, fleet.usd_per_hour(reduced))
+        return answer.packing(reduced, exact.packed(reduced), None)
     least = bound.bound(reduced)
     if steps is None:
         steps = _steps(reduced) if stop is None else 2**62
@@ -69,7 +68,7 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
 
 def search(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
     """The cheapest nodes found for all pods of `reduced` before `effort` is spent."""
-    fleet = _first(reduced, least)
+    fleet = _first(reduced, least, effort)
     repairs = _FIRST_REPAIRS + len(reduced.counts) // 4
     fleet = _repaired(reduced, fleet, least, repairs, effort)
     patterns: Patterns | None = None
@@ -90,7 +89,7 @@ def search(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
             return fleet
         # Repairing what is a little dearer now may end cheaper, so each pass repairs its own answer.
         other = _repaired(reduced, rounded, least, work.repairs, effort)
-        fleet = min(fleet, other, key=lambda nodes: nodes.usd_per_hour(reduced))
+        fleet = min(fleet, other, key=lambda nodes: nodes.price(reduced))
     return fleet
 
 
@@ -99,18 +98,27 @@ def _steps(reduced: Tables) -> int:
     return int(min(reduced.counts.sum() // 4, 250, _CLASS_STEPS // len(reduced.counts)))
 
 
-def _first(reduced: Tables, least: Bound) -> Fleet:
-    """An answer at once."""
+def _first(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
+    """An answer at once; it takes no steps of the effort, but asks whether to stop."""
     if len(reduced.counts) <= clusters.CLUSTERS_MAX:
         return rounding.greedy(reduced, least.values, reduced.counts.copy())
     grouped = clusters.clusters(reduced)
-    average = bound.bound(grouped.tables)
-    patterns = Patterns(grouped.tables, average.resource_values, 1)
-    values = average.values
-    for _ in range(_PASSES[0].rounds):
-        values = patterns.improve(values).values
-    plan = rounding.rounded(patterns, Effort(2**62), _PASSES[0].rounds_per_choice)
-    return clusters.dealt(reduced, grouped, plan or Fleet(), least.values)
+    plan = _planned(grouped.tables, Effort(2**62, effort.stop))
+    return clusters.dealt(reduced, grouped, plan, least.values)
+
+
+def _planned(coarse: Tables, effort: Effort) -> Fleet:
+    """Nodes for clusters: a first pass over patterns, or without them when there are many clusters nonetheless."""
+    least = bound.bound(coarse)
+    values = least.values
+    plan = None
+    if len(values) <= 2 * clusters.CLUSTERS_MAX:
+        patterns = Patterns(coarse, least.resource_values, len(values))
+        for _ in range(_PASSES[0].rounds):
+            if not effort.spent():
+                values = patterns.improve(values).values
+        plan = rounding.rounded(patterns, effort, _PASSES[0].rounds_per_choice)
+    return plan or rounding.greedy(coarse, values, coarse.counts.copy())
 
 
 def _repaired(reduced: Tables, fleet: Fleet, least: Bound, steps: int, effort: Effort) -> Fleet:

@@ -25,6 +25,8 @@ _TRIALS: Final = 16
 """Trials per node that is made again."""
 _NODES_MAX: Final = 6
 """Nodes emptied in one ruin, at most."""
+_CLASSES_MAX: Final = 120
+"""Classes on the nodes of one ruin, about: filling takes time for each, so of crowded nodes fewer are emptied."""
 _WINDOW: Final = 400
 """Nodes looked at in one step; of a larger fleet, a sample."""
 _PENNY: Final = 1e-9
@@ -84,7 +86,8 @@ class Repair:
         # The largest of u^(1/w) is a choice with weights w.
         keys = random.random((_RUINS, len(window))) ** (waste.mean() / waste)
         order = np.argsort(-keys, axis=1, kind="stable")
-        sizes = random.integers(1, _NODES_MAX + 1, _RUINS)
+        crowd = float(np.mean([len(fleet.classes[node]) for node in map(int, window)]))
+        sizes = random.integers(1, int(np.clip(_CLASSES_MAX / crowd, 2, _NODES_MAX)) + 1, _RUINS)
         chosen = [row[:size] for row, size in zip(order, sizes, strict=True)]
         nodes = [window[places] for places in chosen]
         classes, left = self._pooled(nodes)

@@ -20,18 +20,21 @@ from daiku.scheduling.packer.fleet import Fleet
 from daiku.scheduling.packer.patterns import Patterns
 from daiku.scheduling.packer.tables import Tables
 
-_ROUNDS: Final = 4
-"""Rounds of new patterns after each choice."""
 _GREEDY_TRIALS_MAX: Final = 256
 """Trials per choice of the greedy filling."""
 _ACTIVE_MAX: Final = 64
 """Classes that one greedy choice looks at: those whose pods are worth most together."""
-_AT_ONCE: Final = 0.12
+_FULL: Final = 0.98
+"""Least share of a pattern's worth that must be left of it when it is taken after others."""
+_AT_ONCE: Final = 0.25
 """Share of what is left that is taken at once when no pattern is bought whole."""
 
 
-def rounded(patterns: Patterns, effort: Effort, rounds: int = _ROUNDS) -> Fleet | None:
-    """Nodes for all pods; None when the effort ends before. Leaves the program asking for all pods again."""
+def rounded(patterns: Patterns, effort: Effort, rounds: int) -> Fleet | None:
+    """Nodes for all pods, with so many rounds of new patterns after each choice; None when the effort ends before.
+
+    The program asks for all pods again afterwards.
+    """
     tables = patterns.tables
     nodes = Fleet()
     left = tables.counts.copy()
@@ -63,20 +66,18 @@ def _take(
         order = np.argsort(-amounts * per_dollar, kind="stable")[: np.count_nonzero(amounts)]
         copies[order] = 1
         enough = _AT_ONCE * float(left @ values)
-    for place, pattern in enumerate(order):
-        column, pods = int(patterns.columns[pattern]), patterns.pods[pattern]
-        asked = pods > 0
-        full = min(copies[pattern], float((left[asked] // pods[asked]).min()))
-        if full:
-            nodes.add(column, pods, int(full))
-            left = left - full * pods
-        elif place == 0:
-            rest = np.minimum(pods, left)
-            nodes.add(column, rest)
-            left = left - rest
-        enough -= full * patterns.prices[pattern]
-        if enough <= 0:
-            break
+    for place, pattern in enumerate(map(int, order)):
+        least = 0.0 if place == 0 else _FULL * float(patterns.pods[pattern] @ values)
+        while copies[pattern] and enough > 0:
+            # Patterns may hold more than is left: the program covers, it does not divide.
+            pods = np.minimum(patterns.pods[pattern], left)
+            if not pods.any() or pods @ values < least:
+                break
+            times = min(copies[pattern], float((left[pods > 0] // pods[pods > 0]).min()))
+            nodes.add(int(patterns.columns[pattern]), pods, int(times))
+            left = left - times * pods
+            copies[pattern] -= times
+            enough -= times * patterns.prices[pattern]
     return left
 
 

@@ -17,8 +17,9 @@ from daiku.scheduling.packer.demand import Demand, Floats, Ints, Mask
 
 _EXACT_MAX: Final = 2.0**50
 """Amounts above this are rounded to fewer digits (requests up, room down), so that quotients of floats stay exact."""
-_FREE_USD: Final = 1e-6
-"""Price of a column that costs nothing: worth per dollar must stay finite, and nodes are still not made for fun."""
+_NODE_USD: Final = 1e-6
+"""What the search adds to the price of a node: of equally cheap answers the one with fewer nodes is taken, and worth
+per dollar of a node that costs nothing stays finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,7 +39,9 @@ class Tables:
     room: Floats
     """What each column offers, shape (R, K)."""
     prices: Floats
-    """Ascending, shape (K,)."""
+    """What the search minimises: USD per hour and very little per node; ascending, shape (K,)."""
+    usd: Floats
+    """USD per hour, shape (K,)."""
     profiles: Ints
     """Columns that are open to the same classes have the same profile, shape (K,)."""
     open_to: Mask
@@ -76,7 +79,6 @@ def tables(demand: Demand) -> Tables:
     counts = np.array([demand.counts[member].sum() for member in members], dtype=np.float64)
     free = np.array([limits[m[0]] >= demand.counts[m[0]] for m in members], dtype=np.bool_)
     requests, room = _scaled(demand.requests[:, first], demand.allocatable[:, usable])
-    prices = np.maximum(demand.prices[usable], _FREE_USD)
     open_to, profiles = _profiles(allowed[first])
     kept = _undominated(room, profiles, open_to)
     groups = np.where(demand.groups[first] < 0, len(demand.group_caps), demand.groups[first])
@@ -87,7 +89,8 @@ def tables(demand: Demand) -> Tables:
         groups=groups,
         group_room=np.append(demand.group_caps.astype(np.float64), np.inf),
         room=np.ascontiguousarray(room[:, kept]),
-        prices=prices[kept],
+        prices=demand.prices[usable[kept]] + _NODE_USD,
+        usd=demand.prices[usable[kept]],
         profiles=profiles[kept],
         open_to=open_to,
         members=tuple(members),

@@ -114,8 +114,47 @@ def lack_of(obj: Plain) -> str | None:
     Raises:
         FailedError: It will not get it.
     """
+    asked = objects.annotation(obj, "pulumi.com/waitFor")
+    if asked is not None:
+        return _condition(obj, asked)
     lacks = _LACKS.get(f"{objects.group_of(obj['apiVersion'])}:{obj['kind']}")
     return lacks(obj) if lacks else None
+
+
+def _condition(obj: Plain, asked: str) -> str | None:
+    """Tell whether the condition that annotation pulumi.com/waitFor names is as it should be.
+
+    Raises:
+        FailedError: The annotation asks for something that the stand-in cannot wait for.
+    """
+    kind, _, wanted = asked.removeprefix("condition=").partition("=")
+    if not asked.startswith("condition=") or not kind:
+        raise FailedError(
+            f"the stand-in waits for condition=TYPE or condition=TYPE=STATUS, not for {asked!r}"
+        )
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == kind:
+            seen = condition.get("status")
+            if seen == (wanted or "True") and _is_current(condition, obj):
+                return None
+            why = ": ".join(filter(None, (condition.get("reason"), condition.get("message"))))
+            return f"its condition {kind} is {seen}{f' ({why})' if why else ''}{_others(obj, kind)}"
+    return f"it has no condition {kind} yet: see that its controller runs"
+
+
+def _is_current(condition: Plain, obj: Plain) -> bool:
+    generation = obj["metadata"].get("generation", 0)
+    return condition.get("observedGeneration", generation) >= generation
+
+
+def _others(obj: Plain, kind: str) -> str:
+    """What other conditions that are False say: the root of a tree of conditions rarely says why."""
+    said = [
+        f"{c.get('type')}: {c.get('message')}"
+        for c in obj["status"]["conditions"]
+        if c.get("status") == "False" and c.get("type") != kind and c.get("message")
+    ]
+    return "".join(f"; {text}" for text in said)
 
 
 def seconds_for(obj: Plain, timeout: float) -> float:

@@ -1,0 +1,323 @@
+"""What a set of manifests says, as values that the core can decide on without a cluster.
+
+Objects are decoded by the same code as those of the API server. What a cluster would have added to plain manifests is
+added here: pods of workloads, the readiness of node classes, a NodePool where there is none. Each such guess is a
+note, so that nobody takes it for a fact.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import msgspec
+
+from daiku.api import catalogue, expand, kinds, wire
+from daiku.api.catalogue import Offered
+from daiku.api.kinds import Kind
+from daiku.api.manifests import Document
+from daiku.events import Object
+from daiku.model import labels
+from daiku.model.daemonset import DaemonSet
+from daiku.model.instance_type import InstanceType, NodeClassRef
+from daiku.model.meta import Meta
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool, NodeTemplate
+from daiku.model.pod import Pod
+from daiku.model.requirements import Requirement, Requirements
+
+DEFAULT_NODE_CLASS: Final = NodeClassRef(
+    group="karpenter.kwok.sh", kind="KWOKNodeClass", name="default"
+)
+WORKLOADS: Final = expand.KINDS | {"CronJob", "DaemonSet", "Pod"}
+OLD_KINDS: Final = {
+    "AWSNodeTemplate": "karpenter.k8s.aws",
+    "Machine": "karpenter.sh",
+    "Provisioner": "karpenter.sh",
+}
+"""Kinds of Karpenter before v1beta1, and their groups."""
+_BROKEN: Final = (
+    msgspec.DecodeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    RecursionError,
+    OverflowError,
+)
+"""What decoding an object can end in that no API server has checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """Everything that a plan is made from, except the settings."""
+
+    objects: tuple[Object, ...]
+    """One of each kind and key."""
+    offered: Mapping[NodeClassRef, tuple[InstanceType, ...]]
+    """Instance types that the input itself holds, per node class."""
+    notes: tuple[str, ...]
+    """What was guessed or left out."""
+
+    @property
+    def node_classes(self) -> tuple[NodeClassRef, ...]:
+        """Every node class that is there, in order."""
+        refs = {each.ref for each in self.objects if isinstance(each, NodeClass)}
+        return tuple(sorted(refs, key=lambda r: (r.group, r.kind, r.name)))
+
+
+@dataclass(slots=True)
+class _Work:
+    documents: Sequence[Document]
+    problems: list[str]
+    objects: list[Object] = field(default_factory=list[Object])
+    offered: Offered = field(default_factory=Offered)
+    notes: list[str] = field(default_factory=list[str])
+    gated: int = 0
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """Kind -> how many objects of it are not used."""
+
+
+def overlay(first: Sequence[Document], second: Sequence[Document]) -> list[Document]:
+    """The documents of a second configuration, completed by those of the first that it says nothing about.
+
+    Its NodePools stand in for all of the first's, its workloads for all that are not from a live cluster; a second
+    cluster for the first one. Anything else replaces what has its kind and name.
+    """
+    pools = any(each.kind == "NodePool" for each in second)
+    authored = any(each.kind in WORKLOADS and not each.live for each in second)
+    live = any(each.kind in {"Node", "Pod"} and each.live for each in second)
+    kept = [
+        each
+        for each in first
+        if not (pools and each.kind == "NodePool")
+        and not (authored and each.kind in WORKLOADS and not each.live)
+        and not (live and each.live)
+    ]
+    return [*kept, *second]
+
+
+def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
+    """What `documents` say; the last one of a kind and name counts. What cannot be used is added to `problems`."""
+    last = {each.key: each for each in documents}
+    work = _Work(list(last.values()), problems)
+    if len(last) < len(documents):
+        work.notes.append(
+            f"{_count(len(documents) - len(last), 'object')} given more than once; the last one counts"
+        )
+    workloads = [each for each in work.documents if not _take(each, work)]
+    _expand(workloads, work)
+    _complete(work)
+    if work.gated:
+        work.notes.append(
+            f"{_count(work.gated, 'pod')} held back by scheduling gates and not planned"
+        )
+    if work.left_out:
+        listed = ", ".join(f"{kind} {count}" for kind, count in sorted(work.left_out.items()))
+        work.notes.append(f"not used here: {listed}")
+    return Configuration(
+        objects=tuple(work.objects), offered=work.offered, notes=tuple(dict.fromkeys(work.notes))
+    )
+
+
+def instance_types(documents: Sequence[Document], problems: list[str]) -> Offered:
+    """The instance types that a snapshot holds, whatever else there is in it."""
+    work = _Work([each for each in documents if each.kind == catalogue.KIND], problems)
+    for each in work.documents:
+        _take(each, work)
+    return work.offered
+
+
+def _take(document: Document, work: _Work) -> bool:
+    """Use one document; False leaves it to `_expand`."""
+    if document.kind in expand.KINDS and document.group in expand.GROUPS:
+        return False
+    kind = _kind(document)
+    if kind is not None:
+        _decode(document, kind, work)
+    elif document.kind == catalogue.KIND and document.api_version == catalogue.API_VERSION:
+        try:
+            work.offered |= catalogue.read(document.content)
+        except ValueError as error:
+            work.problems.append(f"{document.where}: {error}; take the snapshot again")
+    elif _is_old(document):
+        work.problems.append(
+            f"{document.where}: is of {document.api_version}; v1 is read here, convert it first"
+        )
+    elif document.kind == "CronJob":
+        work.notes.append(
+            f"CronJob {document.namespace}/{document.name}: makes no pods now, so it is not planned"
+        )
+    else:
+        work.left_out[document.kind] = work.left_out.get(document.kind, 0) + 1
+    return True
+
+
+def _kind(document: Document) -> Kind | None:
+    """The kind of a document that the core knows, or None."""
+    kind = kinds.BY_NAME.get(document.kind)
+    if kind is None:
+        return None
+    if kind.api_version == document.api_version:
+        return kind
+    old_apps = document.kind == "DaemonSet" and document.group in expand.GROUPS
+    return kind if old_apps else None
+
+
+def _is_old(document: Document) -> bool:
+    if OLD_KINDS.get(document.kind) == document.group:
+        return True
+    kind = kinds.BY_NAME.get(document.kind)
+    return (
+        kind is not None
+        and "karpenter" in document.group
+        and kind.api_version.rpartition("/")[0] == document.group
+    )
+
+
+def _decode(document: Document, kind: Kind, work: _Work) -> None:
+    if kind is kinds.PODS and _is_gated(document):
+        work.gated += 1
+        return
+    try:
+        found = kind.decode(document.content)
+    except _BROKEN as error:
+        work.problems.append(f"{document.where}: cannot be read: {_said(error)}")
+        return
+    if isinstance(found, NodePool) and not document.live:
+        if found.invalid:
+            work.problems.append(f"{document.where}: {found.invalid}")
+        elif not found.template.node_class.kind:
+            work.problems.append(
+                f"{document.where}: names no node class; set spec.template.spec.nodeClassRef"
+            )
+    if isinstance(found, NodeClass) and not found.conditions:
+        # Nobody has looked at a class that is only a manifest: it is planned as if it will work.
+        found = replace(found, ready=True, why_not_ready="")
+    work.objects.append(_named(found, document))
+
+
+def _named(found: Object, document: Document) -> Object:
+    """`found` with the name and namespace of its document, which a manifest may leave out."""
+    meta = found.meta
+    if meta.namespace == document.namespace and meta.name == document.name:
+        return found
+    named = replace(found, meta=replace(meta, name=document.name, namespace=document.namespace))
+    if isinstance(named, DaemonSet):
+        template = named.template
+        placed = replace(template.meta, namespace=document.namespace)
+        return replace(named, template=replace(template, meta=placed))
+    return named
+
+
+def _expand(workloads: Sequence[Document], work: _Work) -> None:
+    """Add the pods that workloads still lack."""
+    if not workloads:
+        return
+    deployment_of = expand.deployments(work.documents)
+    owned = expand.Owned()
+    for each in work.objects:
+        if isinstance(each, Pod):
+            owned.add(each, deployment_of)
+    room = expand.PODS_MAX
+    for workload in workloads:
+        if workload.key in deployment_of:
+            continue
+        try:
+            expansion = expand.expand(workload, owned, room)
+        except ValueError as error:
+            work.problems.append(f"{workload.where}: {error}")
+            continue
+        if expansion.note:
+            work.notes.append(expansion.note)
+        room -= sum(1 for each in expansion.documents if each.kind == "Pod")
+        if not _decode_pods(expansion.documents, work):
+            work.problems.append(_template_problem(workload, work))
+
+
+def _decode_pods(documents: Sequence[Document], work: _Work) -> bool:
+    """Decode what a workload was turned into; False at the first that cannot be read."""
+    for each in documents:
+        kind = _kind(each)
+        if kind is not None:
+            known = len(work.problems)
+            _decode(each, kind, work)
+            if len(work.problems) > known:
+                return False
+    return True
+
+
+def _template_problem(workload: Document, work: _Work) -> str:
+    """What is wrong with a pod, said of the template that it was made from."""
+    problem = work.problems.pop()
+    return f"{workload.where}: its pod template cannot be read: {problem.rpartition(': cannot be read: ')[2]}"
+
+
+def _complete(work: _Work) -> None:
+    """Add what NodePools need to be planned with, and a NodePool when there is none."""
+    pools = [each for each in work.objects if isinstance(each, NodePool)]
+    known = {each.ref: True for each in work.objects if isinstance(each, NodeClass)}
+    if not pools:
+        work.notes.append(
+            "no NodePool in the input: planned with a built-in one (linux, amd64, on-demand)"
+        )
+        pools = [_default_node_pool()]
+        work.objects.extend(pools)
+        known[DEFAULT_NODE_CLASS] = True
+        work.objects.append(_ready(DEFAULT_NODE_CLASS))
+    for pool in pools:
+        ref = pool.template.node_class
+        if ref in known or not ref.kind:
+            continue
+        known[ref] = True
+        work.objects.append(_ready(ref))
+        work.notes.append(f"{ref.kind} {ref.name} is not in the input: taken for ready")
+
+
+def _default_node_pool() -> NodePool:
+    wanted = (
+        (labels.ARCH, "amd64"),
+        (labels.CAPACITY_TYPE, labels.ON_DEMAND),
+        (labels.OS, "linux"),
+    )
+    return NodePool(
+        meta=Meta(name="default"),
+        template=NodeTemplate(
+            requirements=Requirements.of(*(Requirement.parse(k, "In", (v,)) for k, v in wanted)),
+            node_class=DEFAULT_NODE_CLASS,
+        ),
+    )
+
+
+def _ready(ref: NodeClassRef) -> NodeClass:
+    return NodeClass(meta=Meta(name=ref.name), ref=ref, ready=True)
+
+
+class _GatedSpec(wire.Wire):
+    scheduling_gates: list[msgspec.Raw] | None = None
+
+
+class _Gated(wire.Wire):
+    spec: _GatedSpec = msgspec.field(default_factory=_GatedSpec)
+
+
+def _is_gated(document: Document) -> bool:
+    """Whether kube-scheduler leaves a pod alone until someone takes its gates away."""
+    if b'"schedulingGates"' not in document.content:
+        return False
+    try:
+        return bool(_gated.decode(document.content).spec.scheduling_gates)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+
+
+def _said(error: BaseException) -> str:
+    """One line, whatever kind of error it is."""
+    text = " ".join(str(error).split())
+    return f"{error} is missing" if isinstance(error, KeyError) else text or type(error).__name__
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
+
+
+_gated = msgspec.json.Decoder(_Gated)

@@ -1,0 +1,232 @@
+"""From the files that `daiku plan` is given to the text that it prints.
+
+Not here: the command line (`plan`), the decision (`daiku.forecast`), how a plan is written (`render_*`).
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from daiku import comparison
+from daiku.api import configuration, manifests
+from daiku.api.configuration import Configuration
+from daiku.api.manifests import Document, ManifestError
+from daiku.cli import files, render_json, render_markdown, render_table
+from daiku.cloud.kwok import catalogue as kwok_catalogue
+from daiku.comparison import Comparison
+from daiku.forecast import Forecast, forecast
+from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
+from daiku.settings import Settings
+
+BUILT_IN: Final = "built-in"
+"""Value of --instance-types that asks for the kwok cloud's own types whatever the node class."""
+KWOK: Final = "KWOKNodeClass"
+
+Step = Callable[[str, int, int], None]
+Offered = Mapping[NodeClassRef, tuple[InstanceType, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked on the command line."""
+
+    sources: tuple[str, ...]
+    """Files, folders, or -."""
+    node_pools: tuple[str, ...] = ()
+    instance_types: str = ""
+    """A file, `built-in`, or empty."""
+    against: tuple[str, ...] = ()
+    output: str = "table"
+    """table, json or markdown."""
+    colour: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is printed."""
+
+    text: str
+    notes: tuple[str, ...]
+    """For standard error; empty where `text` holds them."""
+    all_fit: bool
+    """No pod of the (second) configuration is without a place."""
+
+
+def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], float]) -> Answer:
+    """Plan what `request` asks for.
+
+    Args:
+        request: What is asked.
+        stdin: Where - reads from.
+        step: Is told what is done now, how many steps are behind it, and how many there are.
+        timer: Seconds since some point in the past.
+
+    Raises:
+        ManifestError: Some of the input cannot be used.
+    """
+    began = timer()
+    problems: list[str] = []
+    first, second = _documents(request, stdin, step, problems)
+    configurations = [configuration.build(first, problems)]
+    if request.against:
+        found: list[str] = []
+        configurations.append(configuration.build(configuration.overlay(first, second), found))
+        # What both have in common is wrong once.
+        problems += [each for each in found if each not in problems]
+    given = _given(request.instance_types, problems)
+    if problems:
+        raise ManifestError(problems)
+    forecasts: list[Forecast] = []
+    for number, each in enumerate(configurations):
+        step("deciding", 1 + number, 1 + len(configurations))
+        forecasts.append(_forecast(each, given))
+    seconds = timer() - began
+    compared = comparison.compare(*forecasts) if request.against else None
+    return Answer(
+        text=_render(request, forecasts[-1], compared, seconds),
+        # JSON has no place for them.
+        notes=_notes(forecasts) if request.output == "json" else (),
+        all_fit=not forecasts[-1].unschedulable,
+    )
+
+
+def _documents(
+    request: Request, stdin: BinaryIO, step: Step, problems: list[str]
+) -> tuple[list[Document], list[Document]]:
+    """The objects of the first configuration, and those that are given for the second."""
+    groups = ((*request.sources, *request.node_pools), request.against)
+    if [path for paths in groups for path in paths].count(files.STANDARD_INPUT) > 1:
+        raise ManifestError(["standard input (-) can be read once; name a file instead"])
+    first, second = (_read(paths, stdin, step, problems) for paths in groups)
+    return first, second
+
+
+def _read(paths: Sequence[str], stdin: BinaryIO, step: Step, problems: list[str]) -> list[Document]:
+    def reading(name: str) -> None:
+        step(f"reading {name}", 0, 2)
+
+    known = len(problems)
+    contents = files.read(paths, stdin, reading, problems)
+    found = [each for name, content in contents for each in manifests.read(name, content, problems)]
+    if paths and not found and len(problems) == known:
+        problems.append(
+            f"{', '.join(paths)}: holds no object; give manifests, a list, or a snapshot"
+        )
+    return found
+
+
+def _given(instance_types: str, problems: list[str]) -> tuple[InstanceType, ...] | Offered | None:
+    """What --instance-types says: types for every node class, or types per node class; None: nothing."""
+    if not instance_types:
+        return None
+    if instance_types == BUILT_IN:
+        return kwok_catalogue.built_in()
+    path = Path(instance_types)
+    try:
+        content = path.read_bytes()
+        if content.lstrip()[:1] != b"{":
+            return kwok_catalogue.read(path)
+    except OSError as error:
+        problems.append(f"instance types {instance_types}: {error.strerror}; give a JSON file")
+        return None
+    except kwok_catalogue.CatalogueError as error:
+        problems.append(str(error))
+        return None
+    except (OverflowError, RecursionError) as error:
+        problems.append(f"instance types {instance_types}: cannot be read: {error}")
+        return None
+    known = len(problems)
+    found = configuration.instance_types(
+        manifests.read(instance_types, content, problems), problems
+    )
+    if not found and len(problems) == known:
+        problems.append(
+            f"instance types {instance_types}: holds no instance types; give a JSON list in the format of "
+            "Karpenter's kwok provider, or a `daiku snapshot` taken while the cloud could be reached"
+        )
+    return found
+
+
+def _forecast(found: Configuration, given: tuple[InstanceType, ...] | Offered | None) -> Forecast:
+    offered, notes = _offered(found, given)
+    made = forecast(found.objects, Catalogue(version=1, instance_types=offered), Settings())
+    return _with_notes(made, (*found.notes, *notes, *_unpriced(made)))
+
+
+def _offered(
+    found: Configuration, given: tuple[InstanceType, ...] | Offered | None
+) -> tuple[Offered, Sequence[str]]:
+    """Instance types of every node class, and what was guessed.
+
+    Raises:
+        ManifestError: There are none for a node class, and to make some up would mislead.
+    """
+    if isinstance(given, tuple):
+        return dict.fromkeys(found.node_classes, given), ()
+    known = {**found.offered, **(given or {})}
+    offered: dict[NodeClassRef, tuple[InstanceType, ...]] = {}
+    notes: list[str] = []
+    missing: list[str] = []
+    for ref in found.node_classes:
+        alike = [each for each in known if each.kind == ref.kind] or list(known)
+        if ref in known:
+            offered[ref] = known[ref]
+        elif alike:
+            other = min(alike, key=lambda r: (r.kind, r.name))
+            offered[ref] = known[other]
+            notes.append(
+                f"{ref.kind} {ref.name} is planned with the instance types of {other.kind} {other.name}"
+            )
+        elif ref.kind == KWOK:
+            offered[ref] = kwok_catalogue.built_in()
+            notes.append(
+                "no instance types are given: planned with the built-in ones of the kwok cloud, at made-up prices"
+            )
+        else:
+            missing.append(
+                f"{ref.kind} {ref.name}: its instance types and prices are not in the input. Give a `daiku snapshot` "
+                "of a cluster that has it, or --instance-types FILE; --instance-types built-in plans with made-up ones"
+            )
+    if missing:
+        raise ManifestError(missing)
+    return offered, notes
+
+
+def _unpriced(made: Forecast) -> list[str]:
+    unknown = [node for node in made.existing_nodes if node.usd_per_hour is None]
+    if not unknown:
+        return []
+    kinds = sorted({node.instance_type or "no instance-type label" for node in unknown})
+    return [
+        f"existing nodes without a price, counted as $0: {len(unknown)} ({', '.join(kinds[:5])})"
+    ]
+
+
+def _with_notes(made: Forecast, notes: Sequence[str]) -> Forecast:
+    return Forecast(
+        new_nodes=made.new_nodes,
+        existing_nodes=made.existing_nodes,
+        unschedulable=made.unschedulable,
+        workloads=made.workloads,
+        lower_bound_usd_per_hour=made.lower_bound_usd_per_hour,
+        notes=(*notes, *made.notes),
+    )
+
+
+def _notes(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for each in forecasts for note in each.notes))
+
+
+def _render(request: Request, made: Forecast, compared: Comparison | None, seconds: float) -> str:
+    if request.output == "json":
+        value = (
+            render_json.of_comparison(compared, seconds)
+            if compared is not None
+            else render_json.of_forecast(made, seconds)
+        )
+        return json.dumps(value, indent=2) + "\n"
+    if request.output == "markdown":
+        return render_markdown.render(made, compared)
+    return render_table.render(made, compared, seconds, colour=request.colour)

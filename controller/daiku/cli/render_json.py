@@ -1,0 +1,89 @@
+"""A plan as JSON, for programs. Keys keep their order, amounts are whole numbers, pods and nodes are sorted."""
+
+from typing import Any
+
+from daiku.cli import wording
+from daiku.comparison import Comparison, Total
+from daiku.forecast import Forecast, PlannedNode
+from daiku.report import Unschedulable
+
+
+def of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
+    """One plan.
+
+    Args:
+        made: The plan.
+        seconds: How long it took.
+    """
+    return {
+        "newNodes": [_node(node) for node in made.new_nodes],
+        "placements": made.placements,
+        "unschedulable": [_unschedulable(each) for each in made.unschedulable],
+        "usdPerHour": {
+            "existing": _usd(made.existing_usd_per_hour),
+            "new": _usd(made.new_usd_per_hour),
+        },
+        "lowerBoundUsdPerHour": _usd(made.lower_bound_usd_per_hour),
+        "gap": round(made.gap, 6),
+        "seconds": round(seconds, 3),
+    }
+
+
+def of_comparison(compared: Comparison, seconds: float) -> dict[str, Any]:
+    """Two plans, and what changes from the first to the second."""
+    changes = [(change.nodepool, change) for change in compared.pools]
+    return {
+        "before": of_forecast(compared.before, seconds),
+        "after": of_forecast(compared.after, seconds),
+        "difference": {
+            "nodePools": [
+                {
+                    "nodePool": name,
+                    "before": _total(change.before),
+                    "after": _total(change.after),
+                }
+                for name, change in changes
+            ],
+            "total": {
+                "before": _total(compared.total.before),
+                "after": _total(compared.total.after),
+            },
+            "becomeUnschedulable": list(compared.lose),
+            "becomeSchedulable": list(compared.gain),
+        },
+    }
+
+
+def _node(node: PlannedNode) -> dict[str, Any]:
+    return {
+        "nodePool": node.nodepool,
+        "instanceTypes": list(node.instance_types),
+        "capacityType": node.capacity_type,
+        "zones": list(node.zones),
+        "pods": list(node.pods),
+        "requests": {resource: node.requests[resource] for resource in sorted(node.requests)},
+        "usdPerHour": _usd(node.usd_per_hour),
+    }
+
+
+def _unschedulable(each: Unschedulable) -> dict[str, Any]:
+    return {
+        "pods": list(each.pods),
+        "reasons": [
+            {
+                "nodePool": blocker.nodepool,
+                "reason": blocker.reason,
+                "message": wording.reason(blocker),
+            }
+            for blocker in each.blockers
+        ],
+    }
+
+
+def _total(total: Total) -> dict[str, Any]:
+    return {"nodes": total.nodes, "usdPerHour": _usd(total.usd_per_hour)}
+
+
+def _usd(amount: float) -> float:
+    """Sums of prices end in digits that only floats have; a millionth of a dollar is exact enough."""
+    return float(round(amount, 6))

@@ -1,0 +1,58 @@
+"""`daiku snapshot`: the command line. What it does is in `capture`, imported only when it is asked for."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+FAILED: Final = 1
+"""Exit code when the cluster cannot be read or the file not written."""
+
+HELP: Final = """Write a live cluster into one file that `daiku plan` reads.
+
+Which cluster KUBECONFIG says, else ~/.kube/config. The file holds every object that the controller watches, and the
+instance types with their prices if the cloud can be reached (with the environment of `daiku run`: CLUSTER_NAME,
+AWS_REGION, credentials). It holds no Secrets; of containers it keeps name, image, resources and ports, of node classes
+everything but the user data.
+
+\b
+Examples:
+  daiku snapshot -o now.json
+  daiku snapshot | daiku plan --from - --against pools.yaml
+"""
+
+
+def snapshot(
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output."),
+    ] = "-",
+) -> None:
+    """Read the cluster, write the file."""
+    from daiku.cli import capture, progress  # noqa: PLC0415  (what it imports takes half a second)
+
+    try:
+        with progress.Progress() as shown:
+            taken = capture.take(_environ(), shown.step)
+        if output == "-":
+            sys.stdout.buffer.write(taken.content)
+            sys.stdout.buffer.flush()
+        else:
+            Path(output).write_bytes(taken.content)
+    except (capture.CaptureError, OSError) as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(FAILED) from None
+    for note in taken.notes:
+        typer.echo(f"note: {note}", err=True)
+    if output != "-":
+        typer.echo(f"{output}: {taken.summary}", err=True)
+
+
+def _environ() -> Mapping[str, str]:
+    """The environment, with kubectl's own default for where the cluster is."""
+    usual = Path.home() / ".kube" / "config"
+    return {**({"KUBECONFIG": str(usual)} if usual.is_file() else {}), **os.environ}

@@ -1,0 +1,331 @@
+"""What must be true whatever happens, checked on what is, not on what the controller believes.
+
+Each check runs where its rule could be broken: at a write, at a launch, at a termination, when an object goes. What nobody could
+have known in time (a pod bound a moment ago, a limit changed a moment ago) is excused by a bound, which is named.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.apiserver import (
+    CLAIMS,
+    LEASES,
+    NODES,
+    PODS,
+    POOLS,
+    Change,
+    Json,
+    app_of,
+    is_finished,
+    is_leaving,
+)
+from tests.simulation.clock import seconds_of
+from tests.simulation.scheduler import tolerates
+
+from daiku import commands
+from daiku.model import labels, units
+from daiku.model.nodeclaim import NodeClaim
+
+if TYPE_CHECKING:
+    from tests.simulation.ec2 import Machine
+    from tests.simulation.process import Process
+    from tests.simulation.world import World
+
+COLLECTED = 200.0
+"""Seconds of a working leader after which an instance without a NodeClaim must be gone: grace, one list, retries."""
+KNOWN = 15.0
+"""What happened this long ago has reached every controller."""
+STUCK = 60.0
+"""A pod that should have ended this long ago is not waited for."""
+SLACK = 2.0
+"""Times on the wire are whole seconds."""
+VOLUNTARY = frozenset({"Empty", "Drifted", "Underutilized"})
+DISRUPTED = {"key": labels.DISRUPTED_TAINT, "effect": "NoSchedule"}
+
+
+class Violated(AssertionError):
+    """A rule was broken."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(f"{rule}: {message}")
+        self.rule = rule
+
+
+@dataclass(slots=True)
+class Invariants:
+    """All rules of one world."""
+
+    world: "World"
+    bound: dict[str, float] = field(default_factory=dict)
+    """Pod uid -> since when it is bound."""
+    tainted: dict[str, float] = field(default_factory=dict)
+    """Node -> since when pods are kept away from it."""
+    alone: dict[str, float] = field(default_factory=dict)
+    """Instance -> seconds of a working leader it has been without a NodeClaim."""
+    doubled: dict[str, float] = field(default_factory=dict)
+    """NodeClaim uid -> seconds of a working leader with two live instances."""
+    voluntary: dict[str, str] = field(default_factory=dict)
+    """NodeClaim uid that the controller itself chose to end -> NodePool."""
+    limits: dict[str, list[tuple[float, Json]]] = field(default_factory=dict)
+    """NodePool -> its limits over time."""
+    budgets: dict[str, list[tuple[float, list[Json]]]] = field(default_factory=dict)
+    """NodePool -> its budgets over time."""
+    begun: int = 0
+    """How many were begun; announcements do not count."""
+
+    def watch(self, change: Change) -> None:
+        """An object changed."""
+        now = self.world.clock.seconds
+        old, new = change.old, change.new
+        if change.plural == PODS:
+            self._watch_pod(old, new, now)
+        elif change.plural == NODES:
+            if new is None:
+                self.tainted.pop(change.key, None)
+            elif any(t["key"] == labels.DISRUPTED_TAINT for t in new["spec"].get("taints") or ()):
+                self.tainted.setdefault(change.key, now)
+            if change.actor.startswith("daiku") and "karpenter.sh/nodepool" not in (new or old or {})["metadata"]["labels"]:
+                raise Violated("foreign node", f"{change.actor} wrote {change.key}")
+        elif change.plural == POOLS and new is not None:
+            spec = new["spec"]
+            known = self.limits.setdefault(change.key, [])
+            if not known or known[-1][1] != spec.get("limits", {}):
+                known.append((now, spec.get("limits", {})))
+            said = self.budgets.setdefault(change.key, [])
+            if not said or said[-1][1] != spec["disruption"]["budgets"]:
+                said.append((now, spec["disruption"]["budgets"]))
+        elif change.plural == CLAIMS:
+            if new is None and old is not None:
+                self._check_end(old)
+            elif old is None and new is not None and change.actor.startswith("daiku"):
+                self._check_limits(new)
+
+    def check_writer(self, writer: "Process", what: str) -> None:
+        """Only the holder of the Lease writes."""
+        lease = self.world.api.objects[LEASES].get("kube-system/karpenter-leader-election")
+        holder = lease["spec"]["holderIdentity"] if lease is not None else ""
+        if holder != writer.lease.identity:
+            raise Violated("leader", f"{writer.name} writes {what}, and {holder or 'nobody'} leads")
+
+    def check_command(self, process: "Process", command: commands.Command) -> None:
+        """A command is begun."""
+        if not isinstance(command, commands.Announce):
+            self.begun += 1
+        self.world.story.tell(process.name, "%s", _Words(command))
+        match command:
+            case commands.Evict() | commands.DeletePod() if process.lease.is_held():
+                self._check_eviction(process, command)
+            case commands.DeleteNodeClaim() if command.reason in VOLUNTARY and process.lease.is_held():
+                self._check_disruption(command)
+            case _:
+                pass
+
+    def check_launch(self, process: "Process", claim: NodeClaim) -> None:
+        """An instance is about to be made."""
+        live = [m.id for m in self.world.ec2.machines.values() if m.uid == claim.meta.uid and m.is_live]
+        if live:
+            raise Violated("two instances", f"{process.name} launches for {claim.meta.name}, which has {live}")
+
+    def check_termination(self, process: "Process", machine: "Machine") -> None:
+        """A live instance is about to be ended: its pods must have left, or their time is over."""
+        world, now = self.world, self.world.clock.seconds
+        node = world.api.objects[NODES].get(machine.node)
+        if not machine.is_live or machine.dead or node is None:
+            return
+        claim = self._claim(machine.uid)
+        deadline = _deadline(claim)
+        since = self.tainted.get(machine.node)
+        for pod in self._pods(machine.node):
+            if not self._must_leave(pod, now):
+                continue
+            late = since is not None and self.bound.get(pod["metadata"]["uid"], now) >= since
+            over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
+            if not late and not over:
+                name = pod["metadata"]["name"]
+                raise Violated("pod lost", f"{process.name} terminates {machine.id}, and pod {name} runs on it")
+
+    def step(self, seconds: float) -> None:
+        """Some time has passed."""
+        world = self.world
+        leads = any(p.leads() and p.thaws_in() == 0 for p in world.processes)
+        claims = {c["metadata"]["uid"]: True for c in world.api.all(CLAIMS)}
+        live: dict[str, list[str]] = {}
+        for machine in world.ec2.machines.values():
+            if not machine.is_live:
+                self.alone.pop(machine.id, None)
+                continue
+            live.setdefault(machine.uid, []).append(machine.id)
+            if machine.uid in claims:
+                self.alone.pop(machine.id, None)
+            elif leads:
+                self._count(self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim")
+        for uid, ids in live.items():
+            if len(ids) > 1 and leads:
+                self._count(self.doubled, uid, seconds, "two instances", f"{ids} are of one NodeClaim")
+            elif len(ids) == 1:
+                self.doubled.pop(uid, None)
+
+    def _count(self, times: dict[str, float], key: str, seconds: float, rule: str, why: str) -> None:
+        times[key] = times.get(key, 0.0) + seconds
+        if times[key] > COLLECTED:
+            raise Violated(rule, f"{why} for {times[key]:.0f} s with a leader")
+
+    def _watch_pod(self, old: Json | None, new: Json | None, now: float) -> None:
+        if new is None:
+            assert old is not None
+            self.bound.pop(old["metadata"]["uid"], None)
+        elif new["spec"].get("nodeName"):
+            self.bound.setdefault(new["metadata"]["uid"], now)
+
+    def _check_end(self, claim: Json) -> None:
+        """A NodeClaim is gone: nothing of it may be left."""
+        meta = claim["metadata"]
+        self.voluntary.pop(meta["uid"], None)
+        live = [m.id for m in self.world.ec2.machines.values() if m.uid == meta["uid"] and m.is_live]
+        if live:
+            raise Violated("claim lost", f"NodeClaim {meta['name']} is gone, and {live} still run")
+
+    def _check_eviction(self, process: "Process", command: Any) -> None:
+        """Only pods of a node that is going are asked, and those that must not be disrupted only past their deadline."""
+        world, now = self.world, self.world.clock.seconds
+        pod = world.api.find(PODS, f"{command.namespace}/{command.name}")
+        if pod is None or pod["metadata"]["uid"] != command.uid:
+            return
+        name = pod["metadata"]["name"]
+        node = world.api.find(NODES, pod["spec"].get("nodeName", ""))
+        claim = None if node is None else self._claim_of(node)
+        if node is not None and not is_leaving(node) and (claim is None or not is_leaving(claim)):
+            raise Violated("eviction", f"pod {name} is asked to leave {node['metadata']['name']}, which stays")
+        if node is not None and node["metadata"]["name"] not in self.tainted:
+            raise Violated("eviction", f"pod {name} is asked to leave {node['metadata']['name']} without the taint")
+        deadline = _deadline(claim)
+        slack = SLACK + abs(process.offset)
+        over = deadline is not None and now + slack >= deadline - pod["spec"]["terminationGracePeriodSeconds"]
+        if isinstance(command, commands.DeletePod) and not over:
+            raise Violated("deadline", f"pod {name} is deleted, and its deadline is {deadline} at {now}")
+        if not over and self._forbids(pod, slack):
+            raise Violated("do-not-disrupt", f"pod {name} is asked to leave")
+
+    def _forbids(self, pod: Json, slack: float) -> bool:
+        wish = pod["metadata"]["annotations"].get(labels.DO_NOT_DISRUPT, "")
+        if wish in {"", "false"}:
+            return False
+        bound = self.bound.get(pod["metadata"]["uid"], self.world.clock.seconds)
+        since = self.world.clock.seconds - bound
+        return wish == "true" or since + slack < units.parse_duration(wish).total_seconds()
+
+    def _check_disruption(self, command: commands.DeleteNodeClaim) -> None:
+        """No budget is crossed by the controller's own choice, and what it calls empty is empty."""
+        world, now = self.world, self.world.clock.seconds
+        claim = world.api.find(CLAIMS, command.name)
+        if claim is None or claim["metadata"]["uid"] != command.uid or is_leaving(claim):
+            return
+        if command.reason == "Empty":
+            for pod in self._pods(claim["status"].get("nodeName", "")):
+                old = now - self.bound.get(pod["metadata"]["uid"], now) > KNOWN
+                daemon = any(o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"])
+                if old and not daemon and not is_leaving(pod) and not is_finished(pod):
+                    raise Violated("empty", f"{command.name} is called empty, and runs {pod['metadata']['name']}")
+        pool = claim["metadata"]["labels"][labels.NODEPOOL]
+        self.voluntary[command.uid] = pool
+        uids = [uid for uid, of in self.voluntary.items() if of == pool]
+        going = [m for m in world.ec2.machines.values() if m.uid in uids and m.is_live]
+        nodes = [n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool]
+        counts = [b for at, b in self.budgets[pool] if now - at < KNOWN] or [self.budgets[pool][-1][1]]
+        before = [b for at, b in self.budgets[pool] if now - at >= KNOWN]
+        allowed = max(_allowed(b, len(nodes)) for b in (*counts, *before[-1:]))
+        if len(going) > allowed:
+            names = ", ".join(m.id for m in going)
+            raise Violated("budget", f"NodePool {pool} allows {allowed} of {len(nodes)}, and {names} go")
+
+    def _check_limits(self, claim: Json) -> None:
+        """A new NodeClaim stays within the limits of its NodePool, whichever type it becomes."""
+        world, now = self.world, self.world.clock.seconds
+        pool = claim["metadata"]["labels"].get(labels.NODEPOOL, "")
+        known = self.limits.get(pool, [])
+        recent = [limit for at, limit in known if now - at < KNOWN]
+        before = [limit for at, limit in known if now - at >= KNOWN]
+        choices = [*recent, *before[-1:]]
+        types = {t.name: t for t in world.ec2.types}
+        used = {"cpu": 0, "nodes": 0}
+        for each in world.api.all(CLAIMS):
+            node = world.api.find(NODES, each["status"].get("nodeName", ""))
+            going = is_leaving(each) or (node is not None and is_leaving(node))
+            if each["metadata"]["labels"].get(labels.NODEPOOL) != pool or going:
+                continue
+            named = next(r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE)
+            fixed = each["metadata"]["labels"].get(labels.INSTANCE_TYPE)
+            used["cpu"] += max(types[t].capacity["cpu"] for t in ([fixed] if fixed else named["values"]))
+            used["nodes"] += 1
+        for limit in choices:
+            if all(used[r] <= _amount(r, limit[r]) for r in limit if r in used):
+                return
+        if choices:
+            raise Violated("limits", f"NodePool {pool} with limits {choices} has {used}")
+
+    def _must_leave(self, pod: Json, now: float) -> bool:
+        if is_finished(pod) or any(o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"]):
+            return False
+        if tolerates(self.world.workloads.apps[app_of(pod)].tolerations, DISRUPTED):
+            return False
+        return not is_leaving(pod) or now < seconds_of(pod["metadata"]["deletionTimestamp"]) + STUCK - SLACK
+
+    def _pods(self, node: str) -> list[Json]:
+        return [p for p in self.world.api.all(PODS) if node and p["spec"].get("nodeName") == node]
+
+    def _claim(self, uid: str) -> Json | None:
+        return next((c for c in self.world.api.all(CLAIMS) if c["metadata"]["uid"] == uid), None)
+
+    def _claim_of(self, node: Json) -> Json | None:
+        provider_id = node["spec"].get("providerID")
+        claims = self.world.api.all(CLAIMS)
+        return next((c for c in claims if c["status"].get("providerID") == provider_id), None)
+
+
+def _deadline(claim: Json | None) -> float | None:
+    if claim is None:
+        return None
+    written = claim["metadata"].get("annotations", {}).get(labels.TERMINATION_TIMESTAMP)
+    if written:
+        return seconds_of(written)
+    grace = claim["spec"].get("terminationGracePeriod")
+    if grace is None or not is_leaving(claim):
+        return None
+    return seconds_of(claim["metadata"]["deletionTimestamp"]) + units.parse_duration(grace).total_seconds()
+
+
+def _allowed(budgets: list[Json], nodes: int) -> int:
+    amounts = [b["nodes"] for b in budgets]
+    return min(
+        (-(-int(a[:-1]) * nodes // 100) if a.endswith("%") else int(a) for a in amounts), default=10**6
+    )
+
+
+def _amount(resource: str, quantity: str) -> int:
+    return units.parse_cpu_millis(quantity) if resource == "cpu" else int(quantity)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A command, in a few words."""
+
+    command: commands.Command
+
+    def __str__(self) -> str:
+        match self.command:
+            case commands.DeleteNodeClaim():
+                return f"→ DeleteNodeClaim {self.command.name} ({self.command.reason})"
+            case commands.PatchNodeClaim() | commands.PatchNode():
+                flags = "".join(
+                    f" {f}"
+                    for f in ("add_finalizer", "remove_finalizer", "provider_id", "labels", "taints")
+                    if getattr(self.command, f, None)
+                )
+                said = " ".join(
+                    f"{c.type}={c.status}({c.reason})" for c in getattr(self.command, "conditions", ())
+                )
+                return f"→ {type(self.command).__name__} {self.command.name}{flags} {said}"
+            case commands.Announce():
+                return f"→ Announce {self.command.reason} on {self.command.name}: {self.command.message[:90]}"
+            case _:
+                return f"→ {type(self.command).__name__} {self.command.key}"

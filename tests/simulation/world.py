@@ -1,0 +1,322 @@
+"""One history of one cluster, from one seed: some minutes in which everything goes wrong, then peace, then judgement.
+
+`History(seed).run()` raises `Violated` when a rule is broken or when peace does not bring what it must.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TypeVar
+
+from tests.simulation import apiserver
+from tests.simulation.apiserver import (
+    CLAIMS,
+    NODES,
+    PODS,
+    POOLS,
+    ApiServer,
+    Change,
+    Json,
+    Refused,
+    is_finished,
+    is_leaving,
+    is_ready,
+)
+from tests.simulation.clock import Clock
+from tests.simulation.controllers import Workloads
+from tests.simulation.ec2 import Ec2
+from tests.simulation.faults import Faults, Mercy
+from tests.simulation.invariants import Invariants, Violated
+from tests.simulation.kubelet import Kubelets
+from tests.simulation.people import People
+from tests.simulation.process import Process
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.story import Story
+
+from daiku.model import labels
+from daiku.runtime import clock as runtime_clock
+from daiku.settings import Settings
+
+T = TypeVar("T")
+
+STEP = 5.0
+"""Seconds between two looks at what is."""
+CHAOS = (240.0, 420.0)
+"""Seconds in which things go wrong."""
+PODS_RUN = 1500.0
+"""Seconds of peace after which every pod that can have a place has one."""
+SURPLUS_GOES = 900.0
+ALL_GOES = 900.0
+QUIET = 240.0
+"""Seconds without any command at the end."""
+DEPTH_MOST = 4
+"""Calls that wait inside each other."""
+
+
+class World:
+    """Everything there is."""
+
+    def __init__(self, seed: int, mercy: Mercy) -> None:
+        self.seed = seed
+        self.random = random.Random(f"world {seed}")
+        self.clock = Clock()
+        self.story = Story(self.clock)
+        self.faults = Faults(seed, mercy)
+        self.api = ApiServer(self.clock, self.story)
+        self.ec2 = Ec2(self.clock, self.story, self.random)
+        self.settings = Settings(
+            cluster_name="sim",
+            registration_ttl=timedelta(minutes=3),
+            launch_ttl=timedelta(minutes=2),
+        )
+        self.invariants = Invariants(self)
+        self.workloads = Workloads(self)
+        self.scheduler = Scheduler(self)
+        self.kubelets = Kubelets(self)
+        self.ec2.on_end = self.kubelets.watch_over
+        self.people = People(self)
+        self.processes: list[Process] = []
+        self.current: Process | None = None
+        self._depth = 0
+        self._started = 0
+        self.api.listeners += [
+            self.invariants.watch,
+            self._tell_processes,
+            self.kubelets.watch,
+            self.scheduler.watch,
+            self.workloads.watch,
+        ]
+
+    def start_process(self) -> Process:
+        self._started += 1
+        process = Process(self, f"daiku-{self._started}")
+        self.processes = [p for p in self.processes if p.alive] + [process]
+        process.start()
+        return process
+
+    def start_standby(self) -> None:
+        if sum(p.alive for p in self.processes) < 2:
+            self.start_process()
+
+    def replace_process(self, _dead: Process) -> None:
+        """What a Deployment does: if none is left, another is started."""
+
+        def again() -> None:
+            if not any(p.alive for p in self.processes):
+                self.start_process()
+
+        self.clock.after(self.random.uniform(0.5, 8), again)
+
+    def let_pass(self, seconds: float) -> None:
+        """Somebody waits in a call; the others go on."""
+        if self._depth >= DEPTH_MOST or seconds <= 0:
+            return
+        self._depth += 1
+        before, self.current = self.current, None
+        try:
+            self.clock.run(self.clock.seconds + seconds)
+        finally:
+            self._depth -= 1
+            self.current = before
+
+    def send(self, process: Process, late: float, do: Callable[[], T]) -> T:
+        """Have a request arrive, after a while; the answer goes back when it has."""
+        if late == 0 or self._depth >= DEPTH_MOST:
+            return do()
+        answers: list[T] = []
+        # It is on its way: not even the death of its sender keeps it from arriving, and on time.
+        self.clock.after(late, lambda: answers.append(do()))
+        process.wait(late)
+        return answers[0]
+
+    def meddle(self, path: str) -> None:
+        """Somebody else writes the object that a request is about to change."""
+        what = apiserver.target(path)
+        if self.api.find(what.plural, what.key) is not None:
+            note = {"metadata": {"annotations": {"note": str(self.api.version)}}}
+            self.api.patch(what.plural, what.key, note, "somebody")
+
+    def allocatable(self, node: Json) -> tuple[int, int]:
+        """Millicores and bytes of a Node."""
+        machine = self.kubelets.by_node[node["metadata"]["name"]]
+        return machine.type.allocatable["cpu"], machine.type.allocatable["memory"]
+
+    def _tell_processes(self, change: Change) -> None:
+        for process in self.processes:
+            process.look(change.plural)
+
+
+class History:
+    """One run of one world."""
+
+    def __init__(self, seed: int, mercy: Mercy | None = None) -> None:
+        self.world = World(seed, mercy or Mercy())
+        self.phase = "chaos"
+
+    def run(self) -> None:
+        """Live through it.
+
+        Raises:
+            Violated: A rule was broken.
+        """
+        world = self.world
+        random.seed(world.seed)  # back-off of the real watchers and pollers is spread by it
+        with simulated_time(world):
+            self._chaos()
+            world.story.tell("world", "peace")
+            world.faults.on = False
+            world.people.calm()
+            self.phase = "pods run"
+            self._until(PODS_RUN, self._pods_without_place, "every pod that can have a place runs")
+            self.phase = "surplus goes"
+            self._until(SURPLUS_GOES, self._surplus, "nodes without pods go")
+            self.phase = "quiet with pods"
+            if not any(is_leaving(c) for c in world.api.all(CLAIMS)):
+                self._stay_quiet()
+            self.phase = "all goes"
+            for app in world.workloads.apps.values():
+                if not app.daemon:
+                    world.workloads.scale(app, 0)
+            self._until(ALL_GOES, self._leftovers, "nothing is left after scale to zero")
+            self.phase = "quiet at the end"
+            self._stay_quiet()
+
+    def _chaos(self) -> None:
+        world = self.world
+        world.kubelets.join_foreign()
+        world.people.set_up()
+        world.start_process()
+        if world.random.random() < 0.25:
+            world.start_process()
+        end = world.random.uniform(*CHAOS)
+        self._plan_people(end)
+        self._plan_trouble(end)
+        while world.clock.seconds < end:
+            self._step()
+
+    def _plan_people(self, end: float) -> None:
+        world = self.world
+
+        def act() -> None:
+            if world.clock.seconds < end:
+                world.people.act()
+                world.clock.after(world.random.expovariate(1 / 14), act)
+
+        world.clock.after(world.random.uniform(5, 30), act)
+
+    def _plan_trouble(self, end: float) -> None:
+        world, every = self.world, self.world.faults.seconds(3, 12)
+
+        def strike() -> None:
+            if world.clock.seconds < end:
+                kind = world.faults.event()
+                if kind:
+                    world.story.tell("world", "trouble: %s", kind)
+                    world.people.suffer(kind)
+                world.clock.after(world.faults.random.expovariate(1 / every), strike)
+
+        world.clock.after(world.faults.seconds(1, 20), strike)
+
+    def _step(self) -> None:
+        world = self.world
+        world.clock.run(world.clock.seconds + STEP)
+        world.workloads.sweep()
+        world.invariants.step(STEP)
+
+    def _until(self, most: float, what_is_wrong: Callable[[], list[str]], wanted: str) -> None:
+        world = self.world
+        end = world.clock.seconds + most
+        while wrong := what_is_wrong():
+            if world.clock.seconds > end:
+                raise Violated(wanted, f"not after {most:.0f} s of peace: {'; '.join(wrong[:6])}")
+            self._step()
+
+    def _stay_quiet(self) -> None:
+        world = self.world
+        # What has just become true is still written down.
+        for _ in range(int(60 / STEP)):
+            self._step()
+        before = world.invariants.begun
+        for _ in range(int(QUIET / STEP)):
+            self._step()
+        begun = world.invariants.begun - before
+        if begun:
+            raise Violated("quiet", f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})")
+
+    def _pods_without_place(self) -> list[str]:
+        world = self.world
+        wrong = [
+            f"pod {key} does not run"
+            for key, pod in world.api.objects[PODS].items()
+            if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
+        ]
+        pods = world.api.all(PODS)
+        for app in world.workloads.apps.values():
+            count = sum(apiserver.app_of(p) == app.name for p in pods)
+            if not app.daemon and count != app.replicas:
+                wrong.append(f"{app.name} has {count} of {app.replicas} pods")
+        return wrong
+
+    def _surplus(self) -> list[str]:
+        world = self.world
+        busy = {
+            p["spec"].get("nodeName"): True
+            for p in world.api.all(PODS)
+            if not world.workloads.apps[apiserver.app_of(p)].daemon
+        }
+        return [
+            f"node {name} runs nothing"
+            for name, node in world.api.objects[NODES].items()
+            if name not in busy and name != "ip-system" and self._may_go(node)
+        ] + [
+            f"NodeClaim {c['metadata']['name']} has no node"
+            for c in world.api.all(CLAIMS)
+            if not c["status"].get("nodeName") and not is_leaving(c)
+        ] + [
+            f"NodeClaim {c['metadata']['name']} still has an expiry"
+            for c in world.api.all(CLAIMS)
+            if c["spec"]["expireAfter"] != "Never" and not is_leaving(c)
+        ]
+
+    def _may_go(self, node: Json) -> bool:
+        pool = self.world.api.find(POOLS, node["metadata"]["labels"].get(labels.NODEPOOL, ""))
+        if pool is None:
+            return False
+        return all(b["nodes"] not in {"0", "0%"} for b in pool["spec"]["disruption"]["budgets"])
+
+    def _leftovers(self) -> list[str]:
+        world = self.world
+        stays = {
+            name
+            for name, pool in world.api.objects[POOLS].items()
+            if any(b["nodes"] in {"0", "0%"} for b in pool["spec"]["disruption"]["budgets"])
+        }
+        if stays:
+            for name in sorted(stays):
+                budgets = {"disruption": {"budgets": [{"nodes": "100%"}]}}
+                world.api.patch(POOLS, name, {"spec": budgets}, "people")
+        return [
+            *(f"NodeClaim {c['metadata']['name']}" for c in world.api.all(CLAIMS)),
+            *(f"Node {name}" for name in world.api.objects[NODES] if name != "ip-system"),
+            *(f"instance {m.id}" for m in world.ec2.machines.values() if m.is_live),
+        ]
+
+
+@contextmanager
+def simulated_time(world: World) -> Iterator[None]:
+    """Have the runtime ask the world what time it is, as its only source of time."""
+
+    def now():  # noqa: ANN202
+        process = world.current
+        return world.clock.now(process.offset if process is not None else 0.0)
+
+    before = runtime_clock.now, runtime_clock.monotonic
+    runtime_clock.now, runtime_clock.monotonic = now, lambda: world.clock.seconds
+    try:
+        yield
+    finally:
+        runtime_clock.now, runtime_clock.monotonic = before
+
+
+__all__ = ["History", "Refused", "World"]
