@@ -94,6 +94,8 @@ class Failed:
     finished: datetime
     retry_after_seconds: float | None = None
     """How long to leave it alone when the other side said so."""
+    unsure: bool = False
+    """There was no answer: it may have been carried out all the same."""
 
 
 Event = (

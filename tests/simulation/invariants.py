@@ -229,7 +229,9 @@ class Invariants:
         pool = claim["metadata"]["labels"][labels.NODEPOOL]
         self.voluntary[command.uid] = pool
         uids = [uid for uid, of in self.voluntary.items() if of == pool]
-        going = [m for m in world.ec2.machines.values() if m.uid in uids and m.is_live]
+        ending = {c["metadata"]["uid"]: True for c in world.api.all(CLAIMS) if _is_ending(c)}
+        machines = world.ec2.machines.values()
+        going = [m for m in machines if m.uid in uids and m.is_live and m.uid not in ending]
         nodes = [n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool]
         counts = [b for at, b in self.budgets[pool] if now - at < KNOWN] or [self.budgets[pool][-1][1]]
         before = [b for at, b in self.budgets[pool] if now - at >= KNOWN]
@@ -292,6 +294,12 @@ def _deadline(claim: Json | None) -> float | None:
     if grace is None or not is_leaving(claim):
         return None
     return seconds_of(claim["metadata"]["deletionTimestamp"]) + units.parse_duration(grace).total_seconds()
+
+
+def _is_ending(claim: Json) -> bool:
+    """Its instance is being terminated: it counts no more, neither as there nor as going."""
+    conditions = claim["status"].get("conditions", ())
+    return any(c["type"] == "InstanceTerminating" and c["status"] == "True" for c in conditions)
 
 
 def _allowed(budgets: list[Json], nodes: int) -> int:

@@ -79,6 +79,11 @@ class People:
         self.actions += 1
         rng, workloads = self._random, self._world.workloads
         apps = [a for a in workloads.apps.values() if not a.daemon]
+        if rng.random() < 0.1:
+            self._world.story.tell("people", "scale everything to 0")
+            for each in apps:
+                workloads.scale(each, 0)
+            return
         app = rng.choice(apps)
         wanted = rng.choice((0, 0, 1, 2, 3, 5, 8)) if rng.random() < 0.7 else app.replicas
         self._world.story.tell("people", "scale %s from %s to %s", app.name, app.replicas, wanted)

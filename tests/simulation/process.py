@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 WATCHED: Final = (*kinds.EVERYWHERE, kinds.NODE_CLASSES["KWOKNodeClass"])
-GRID: Final = 0.1
+GRID: Final = 0.2
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
 
 
@@ -48,7 +48,7 @@ class _Inbox(Inbox):
         super().put(event)
         if self._process.world.faults.strike("event repeated"):
             super().put(event)
-        self._process.wake(0.0)
+        self._process.wake(self._process.pause())
 
 
 class _Executor(Executor):
@@ -60,7 +60,7 @@ class _Executor(Executor):
 
     def submit(self, command: Command) -> None:
         super().submit(command)
-        self.process.thread(self.process.world.random.uniform(0.001, 0.05), self.step)
+        self.process.thread(self.process.world.random.uniform(0.001, 0.02), self.step)
 
     def carry(self, command: Command) -> None:
         process, before = self.process, self.process.command
@@ -190,6 +190,10 @@ class Process:
         now = world.clock.seconds
         self.thread(-(-(now + delay) // GRID) * GRID - now, lambda: self._follow(plural, watcher))
 
+    def pause(self) -> float:
+        """How long the owner will not decide anyway; what comes meanwhile is applied then, which nobody sees."""
+        return max(0.0, self.loop._next - self.world.clock.seconds)
+
     def wake(self, seconds: float) -> None:
         """Have the owner look at its inbox in so many seconds."""
         at = self.world.clock.seconds + seconds
@@ -254,4 +258,5 @@ class Process:
         if self.leads():
             # A standby that has become the leader looks at once what it has to do.
             self.wake(0.0) if self.loop._dirty else None
-        self.thread(lease.RETRY_SECONDS, self._renew)
+        # In peace a Lease is safe with fewer renewals, and histories are cheaper.
+        self.thread(lease.RETRY_SECONDS * (1 if self.world.faults.on else 3), self._renew)

@@ -42,14 +42,16 @@ T = TypeVar("T")
 
 STEP = 5.0
 """Seconds between two looks at what is."""
-CHAOS = (240.0, 420.0)
+CHAOS = (120.0, 260.0)
 """Seconds in which things go wrong."""
 PODS_RUN = 1500.0
 """Seconds of peace after which every pod that can have a place has one."""
 SURPLUS_GOES = 900.0
 ALL_GOES = 900.0
-QUIET = 240.0
+QUIET = 150.0
 """Seconds without any command at the end."""
+SETTLED = 45.0
+"""Seconds after which what has become true is written down."""
 DEPTH_MOST = 4
 """Calls that wait inside each other."""
 
@@ -201,12 +203,12 @@ class History:
         def act() -> None:
             if world.clock.seconds < end:
                 world.people.act()
-                world.clock.after(world.random.expovariate(1 / 14), act)
+                world.clock.after(world.random.expovariate(1 / 10), act)
 
         world.clock.after(world.random.uniform(5, 30), act)
 
     def _plan_trouble(self, end: float) -> None:
-        world, every = self.world, self.world.faults.seconds(3, 12)
+        world, every = self.world, self.world.faults.seconds(2, 8)
 
         def strike() -> None:
             if world.clock.seconds < end:
@@ -235,7 +237,7 @@ class History:
     def _stay_quiet(self) -> None:
         world = self.world
         # What has just become true is still written down.
-        for _ in range(int(60 / STEP)):
+        for _ in range(int(SETTLED / STEP)):
             self._step()
         before = world.invariants.begun
         for _ in range(int(QUIET / STEP)):
@@ -250,6 +252,11 @@ class History:
             f"pod {key} does not run"
             for key, pod in world.api.objects[PODS].items()
             if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
+        ]
+        wrong += [
+            f"node {name} is of an instance that is gone"
+            for name in world.api.objects[NODES]
+            if not world.kubelets.by_node[name].is_live
         ]
         pods = world.api.all(PODS)
         for app in world.workloads.apps.values():

@@ -20,15 +20,19 @@ NESTING_MAX: Final = 10
 DEFAULT_NAMESPACE: Final = "default"
 CLUSTER_WIDE: Final = frozenset(
     {
+        "AWSNodeTemplate",
         "CSINode",
+        "Catalogue",
         "EC2NodeClass",
         "KWOKNodeClass",
+        "Machine",
         "Namespace",
         "Node",
         "NodeClaim",
         "NodePool",
         "PersistentVolume",
         "PriorityClass",
+        "Provisioner",
         "RuntimeClass",
         "StorageClass",
     }

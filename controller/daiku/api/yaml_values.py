@@ -13,7 +13,7 @@ Not here: what the documents mean (`manifests`).
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -21,6 +21,8 @@ import yaml
 
 VALUES_MAX: Final = 5_000_000
 """Values of one document, aliases counted each time: 50,000 pods. Larger inputs are read as JSON, without a limit."""
+LETTERS_PER_VALUE: Final = 100
+"""A text counts as one value for each so many letters."""
 DEPTH_MAX: Final = 100
 """Nesting of one document; manifests need about 15."""
 INTEGER_MAX: Final = 2**63 - 1
@@ -101,7 +103,8 @@ class _Build:
         if self.stack and self._awaits_key():
             self._begin_entry(event, _scalar(event))
         else:
-            self._add(event, _scalar(event), 1, event.anchor)
+            size = 1 + len(event.value) // LETTERS_PER_VALUE
+            self._add(event, _scalar(event), size, event.anchor)
 
     def alias(self, event: Any) -> None:
         """What was named before, once more."""
@@ -163,19 +166,19 @@ def documents(content: bytes) -> Iterator[Any]:
         YamlError: It cannot be read on.
     """
     build = _Build()
-    actions: dict[type[Any], Callable[[Any], None]] = {
-        yaml.ScalarEvent: lambda event: build.scalar(event),
-        yaml.AliasEvent: lambda event: build.alias(event),
-        yaml.SequenceStartEvent: lambda event: build.begin(event, []),
-        yaml.MappingStartEvent: lambda event: build.begin(event, {}),
-        yaml.SequenceEndEvent: lambda event: build.end(event),
-        yaml.MappingEndEvent: lambda event: build.end(event),
-    }
     try:
         for event in yaml.parse(content, Loader=yaml.CSafeLoader):
             kind = type(event)
-            if kind in actions:
-                actions[kind](event)
+            if kind is yaml.ScalarEvent:
+                build.scalar(event)
+            elif kind is yaml.AliasEvent:
+                build.alias(event)
+            elif kind is yaml.SequenceStartEvent:
+                build.begin(event, [])
+            elif kind is yaml.MappingStartEvent:
+                build.begin(event, {})
+            elif kind in {yaml.SequenceEndEvent, yaml.MappingEndEvent}:
+                build.end(event)
             elif kind is yaml.DocumentStartEvent:
                 build = _Build()
             elif kind is yaml.DocumentEndEvent:

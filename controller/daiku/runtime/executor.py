@@ -132,7 +132,8 @@ class Executor:
         if isinstance(command, commands.Launch) and isinstance(error, cloud_errors.CloudError):
             self.inbox.put(events.LaunchFailed(command.node_claim.meta.name, error))
         retry_after = getattr(error, "retry_after_seconds", None)
-        self.inbox.put(events.Failed(command, error, clock.now(), retry_after))
+        unsure = isinstance(error, errors.Unreachable | cloud_errors.Unreachable)
+        self.inbox.put(events.Failed(command, error, clock.now(), retry_after, unsure))
 
 
 def _details(command: commands.Command) -> dict[str, str]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from daiku.model.instance_type import InstanceType
 from daiku.model.requirements import Requirements
-from daiku.scheduling import bound, columns
+from daiku.scheduling import bound, columns, purchase
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.problem import Problem
 
@@ -84,9 +84,23 @@ class Packing:
     )
 
     def fill(self, templates: Sequence[int]) -> None:
-        """Make nodes from `templates`, which are equally welcome, until no pod is left that fits one."""
-        worth = self._worth(templates)
-        while True:
+        """Make nodes from `templates`, which are equally welcome, until no pod is left that fits one.
+
+        First what is cheapest for all pods together; what that could not take into account (limits, minValues,
+        custom labels that cannot be shared) is filled node by node.
+        """
+        worth, least = self._worth(templates)
+        bought = purchase.cheapest(
+            self.problem, self.residual, templates, self.per_node_usd_per_hour
+        )
+        self.lower_bound += max(least, bought.lower_bound_usd_per_hour)
+        # Where a limit ends the list, the nodes that carry most for their price are on it.
+        carries = worth @ self.problem.requests
+        for nodes in sorted(
+            bought.nodes, key=lambda n: -round(float(carries @ n.counts) / n.price, 9)
+        ):
+            self._accept(nodes)
+        while self.residual.any():
             best: tuple[tuple[float, float], PackedNode] | None = None
             for template in templates:
                 for group in self._groups(template, worth):
@@ -95,10 +109,25 @@ class Packing:
                             best = offer
             if best is None:
                 return
-            self._take(best[1])
+            self._take(best[1], columns.AMOUNT_MAX)
 
-    def _worth(self, templates: Sequence[int]) -> Floats:
-        """What a unit of each resource is worth, from the lower bound of all pods that `templates` can host, (R,)."""
+    def _accept(self, nodes: purchase.Bought) -> None:
+        """Make the nodes that were bought, as far as rules allow that the purchase did not know."""
+        template = self.problem.templates[nodes.template]
+        members = np.flatnonzero(nodes.counts)
+        joint = template.hostings[int(members[0])].requirements
+        for member in members[1:]:
+            joint &= template.hostings[int(member)].requirements
+        if joint.is_empty:
+            return
+        within: Mask = np.all(template.capacity <= self.left[nodes.template][:, None], axis=0)
+        group = Group(nodes.template, joint, template.types.prices(joint), members)
+        node = self._node(group, nodes.counts[members], within, nodes.type_index)
+        if node.types.any() and _keeps_min_values(joint, template.types.types, node.types):
+            self._take(node, nodes.copies)
+
+    def _worth(self, templates: Sequence[int]) -> tuple[Floats, float]:
+        """What a unit of each resource is worth, shape (R,), and what all pods that fit must cost at least."""
         problem = self.problem
         hostable = np.zeros(len(problem.counts), dtype=np.bool_)
         allocatable: list[Ints] = []
@@ -116,16 +145,16 @@ class Packing:
             allocatable.append(template.allocatable)
             prices.append(cheapest)
         if not hostable.any():
-            return np.zeros(len(problem.resources))
+            return np.zeros(len(problem.resources)), 0.0
         demand = problem.requests @ np.where(hostable, self.residual, 0)
         least = bound.lower_bound(np.hstack(allocatable), np.hstack(prices), demand)
-        self.lower_bound += least.usd_per_hour
         every = np.hstack(prices)
         offers = np.maximum(np.hstack(allocatable)[:, np.isfinite(every)], 0)
         alone = every[np.isfinite(every)] / np.maximum(offers, 1)
-        return np.maximum(
+        worth = np.maximum(
             least.worth, np.where(offers.max(axis=1) > 0, alone.min(axis=1) * _FEWEST_WORTH, 0)
         )
+        return worth, least.usd_per_hour
 
     def _groups(self, template: int, worth: Floats) -> Iterator[Group]:
         """Sets of classes that may share a node: each requirement alone, and with all that join it well."""
@@ -217,10 +246,10 @@ class Packing:
             types &= (template.capacity <= template.capacity[:, chosen][:, None]).all(axis=0)
         return PackedNode(group.template, group.requirements, every, types, group.prices)
 
-    def _take(self, node: PackedNode) -> None:
-        """Make `node` as often as there are pods for it and its limits allow."""
+    def _take(self, node: PackedNode, most: int) -> None:
+        """Make `node` as often as there are pods for it and its limits allow, at most `most` times."""
         carried = node.counts > 0
-        times = int((self.residual[carried] // node.counts[carried]).min())
+        times = min(most, int((self.residual[carried] // node.counts[carried]).min()))
         charge = self.problem.templates[node.template].capacity[:, node.types].max(axis=1)
         charged = charge > 0
         if charged.any():

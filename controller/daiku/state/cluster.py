@@ -51,6 +51,8 @@ _NOMINATED: Final = timedelta(seconds=20)
 """How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim may take to appear in the watch after it was asked for."""
+_UNSURE: Final = timedelta(seconds=20)
+"""The same when nobody knows whether it was made; meanwhile its pods wait, perhaps in vain."""
 _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
@@ -119,7 +121,7 @@ class Cluster:
         match command:
             case commands.CreateNodeClaim():
                 claim = command.node_claim
-                self._expected[claim.meta.name] = (claim, now)
+                self._expected[claim.meta.name] = (claim, now + _EXPECTED)
                 self._nominate(dict.fromkeys(command.pods, claim.meta.name), now)
             case commands.Launch():
                 self._launch_failures.pop(command.node_claim.meta.name, None)
@@ -143,9 +145,7 @@ class Cluster:
             for pool, until in self._sold_out.items()
             if until is None or until > now
         }
-        self._expected = {
-            n: (c, at) for n, (c, at) in self._expected.items() if now - at < _EXPECTED
-        }
+        self._expected = {n: (c, until) for n, (c, until) in self._expected.items() if now < until}
         self._pods.stamp(now)
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
@@ -223,7 +223,10 @@ class Cluster:
         self._inflight.failed(command.key, error, event.finished, retry_after)
         match command:
             case commands.CreateNodeClaim():
-                self._expected.pop(command.node_claim.meta.name, None)
+                expected = self._expected.pop(command.node_claim.meta.name, None)
+                if expected is not None and event.unsure:
+                    until = event.finished + _UNSURE
+                    self._expected[command.node_claim.meta.name] = (command.node_claim, until)
                 # Its name will not be used again, so the pause is kept for the pool: whatever refused
                 # this claim refuses the next one too.
                 self._inflight.failed(

@@ -120,11 +120,11 @@ def test_aliases_that_multiply_are_refused_before_they_fill_the_memory() -> None
 
 def test_a_workload_cannot_ask_for_more_pods_than_are_planned() -> None:
     problems: list[str] = []
-    content = b'{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 1000000000}}'
+    content = b"{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {replicas: 1000000000}}"
 
-    configuration.build(manifests.read("x.json", content, problems), problems)
+    configuration.build(manifests.read("x.yaml", content, problems), problems)
 
+    where = "x.yaml, document 1, Deployment default/x"
     assert problems == [
-        "x.json, document 1, Deployment default/x: asks for 1000000000 pods; 200000 are planned at once in all. "
-        "Lower its replicas"
+        f"{where}: asks for 1000000000 pods; 200000 are planned at once in all. Lower its replicas"
     ]

@@ -30,7 +30,6 @@ class Solved:
     """How much of each column is bought."""
     values: Floats
     """What one more unit of each row's demand would cost; at least 0."""
-    cost: float
 
 
 class Covering:
@@ -72,6 +71,10 @@ class Covering:
     def solve(self) -> Solved:
         """Solve; every row must have a column that covers it."""
         self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            # A basis can be numerically stuck; a solve from nothing is not.
+            self._highs.clearSolver()
+            self._highs.run()
         status = self._highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
             raise RuntimeError(f"the covering program has no optimum: {status.name}")
@@ -79,5 +82,4 @@ class Covering:
         return Solved(
             np.array(solution.col_value, dtype=np.float64),
             np.maximum(np.array(solution.row_dual, dtype=np.float64), 0.0),
-            float(self._highs.getObjectiveValue()),
         )

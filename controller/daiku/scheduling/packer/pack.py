@@ -44,6 +44,10 @@ _CLASSES_MAX: Final = 256
 """Classes up to which patterns are worth their time; more are packed as clusters and repaired."""
 _CLASS_STEPS: Final = 20_000
 """Steps times classes that the search makes by default; about a second."""
+_PATIENCE: Final = 20
+"""How many times more steps a caller gets who says when to stop: after so many hardly anything is found."""
+_PROVEN: Final = 1 + 1e-6
+"""Price over bound at which there is nothing left to find."""
 
 
 def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> Packing:
@@ -52,7 +56,7 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
     Args:
         demand: What to pack, and the columns on offer.
         stop: Asked every few milliseconds whether the best so far will do.
-        steps: Steps of the search at most; without it, and without `stop`, what suits the size of the problem.
+        steps: Steps of the search at most. Without it, what suits the size of the problem; with `stop`, many more.
     """
     reduced = tables.tables(demand)
     if not len(reduced.counts):
@@ -61,7 +65,7 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
         return answer.packing(reduced, exact.packed(reduced), None)
     least = bound.bound(reduced)
     if steps is None:
-        steps = _steps(reduced) if stop is None else 2**62
+        steps = _steps(reduced) if stop is None else _PATIENCE * _steps(reduced)
     fleet = search(reduced, least, Effort(steps, stop))
     return answer.packing(reduced, fleet, least.usd_per_hour)
 
@@ -75,7 +79,7 @@ def search(reduced: Tables, least: Bound, effort: Effort) -> Fleet:
     number = 0
     while not effort.ended and len(reduced.counts) > _CLASSES_MAX:
         fleet = _repaired(reduced, fleet, least, _PASSES[-1].repairs, effort)
-    while not effort.ended:
+    while not effort.ended and fleet.price(reduced) > _PROVEN * least.usd_per_hour:
         work = _PASSES[min(number, len(_PASSES) - 1)]
         number += 1
         patterns = patterns or Patterns(reduced, least.resource_values, len(reduced.counts))

@@ -92,9 +92,17 @@ class Repair:
         nodes = [window[places] for places in chosen]
         classes, left = self._pooled(nodes)
         before = np.array([prices[places].sum() for places in chosen])
-        return _Ruins(
-            nodes, before, classes, left, np.zeros(_RUINS), [Fleet() for _ in range(_RUINS)]
-        )
+        made = [Fleet() for _ in range(_RUINS)]
+        return _Ruins(nodes, before, classes, left, np.zeros(_RUINS), made)
+
+    def _columns(self, ruins: _Ruins, active: Ints) -> Ints:
+        """A column for each trial; half of them those of the emptied nodes, so that every pod finds one."""
+        random = self._random
+        columns = random.integers(0, len(self.tables.prices), (len(active), _TRIALS))
+        for row, ruin in enumerate(map(int, active)):
+            own = [self.fleet.columns[node] for node in map(int, ruins.nodes[ruin])]
+            columns[row, : _TRIALS // 2] = random.choice(own, _TRIALS // 2)
+        return columns.reshape(-1)
 
     def _pooled(self, nodes: list[Ints]) -> tuple[Ints, Floats]:
         """Pods of each ruin's nodes together: classes and how many of each, shape (B, M)."""
@@ -112,7 +120,7 @@ class Repair:
         tables, random = self.tables, self._random
         own = np.repeat(active, _TRIALS)
         classes, left = ruins.classes[own], ruins.left[own]
-        columns = random.integers(0, len(tables.prices), len(own))
+        columns = self._columns(ruins, active)
         weights = random.random((len(tables.requests), len(own)))
         scarcity = (weights / np.maximum(tables.room[:, columns], 1.0))[:, :, None]
         size: Floats = (scarcity * tables.requests[:, classes]).sum(axis=0)
