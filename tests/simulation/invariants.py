@@ -138,7 +138,8 @@ class Invariants:
         for pod in self._pods(machine.node):
             if not self._must_leave(pod, now):
                 continue
-            late = since is not None and self.bound.get(pod["metadata"]["uid"], now) >= since
+            bound = self.bound.get(pod["metadata"]["uid"], now)
+            late = (since is not None and bound >= since) or now - bound < KNOWN
             over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
             if not late and not over:
                 name = pod["metadata"]["name"]

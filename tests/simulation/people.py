@@ -146,6 +146,8 @@ class People:
         """Mend what people broke: no limits, no expiry, every kubelet and every NodePool back."""
         world = self._world
         world.ec2.sold_out.clear()
+        for process in world.processes:
+            process.offset = 0.0
         self.set_class_ready("True")
         for name, weight in (("general", 0), ("dedicated", 10)):
             if self._api.find(POOLS, name) is None:

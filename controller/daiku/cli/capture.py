@@ -25,6 +25,13 @@ ATTEMPTS_MAX: Final = 3
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 CONTAINER_FIELDS: Final = ("name", "image", "resources", "ports", "restartPolicy")
 VOLUME_FIELDS: Final = ("name", "persistentVolumeClaim", "ephemeral")
+BULKY: Final = (
+    "images",
+    "containerStatuses",
+    "initContainerStatuses",
+    "ephemeralContainerStatuses",
+)
+"""Fields of a status that are most of its bytes and are never read."""
 CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 Json = dict[str, Any]
@@ -94,6 +101,9 @@ def clean(found: Json, kind: Kind) -> Json:
     metadata.pop("managedFields", None)
     annotations: Json = metadata.get("annotations") or {}
     annotations.pop(LAST_APPLIED, None)
+    status: Json = found.get("status") or {}
+    for field in BULKY:
+        status.pop(field, None)
     spec: Json = found.get("spec") or {}
     # User data of EC2NodeClasses is a boot script, and may hold a token.
     spec.pop("userData", None)
@@ -155,6 +165,9 @@ def _catalogue(objects: Sequence[Json], environ: Mapping[str, str], client: Clie
         classes = [each for each in known[cloud.node_class_kind] if isinstance(each, NodeClass)]
         if not classes:
             raise _NoCatalogueError(f"the cluster has no {cloud.node_class_kind}")
-        return catalogue.encode(cloud.catalogue(classes, 1))
+        found = catalogue.encode(cloud.catalogue(classes, 1))
     except (options.OptionsError, cloud_choice.StartError, CloudError) as error:
         raise _NoCatalogueError(str(error)) from error
+    if not found:
+        raise _NoCatalogueError(f"no {cloud.node_class_kind} is ready")
+    return found

@@ -112,7 +112,7 @@ def _read(paths: Sequence[str], stdin: BinaryIO, step: Step, problems: list[str]
     found = [each for name, content in contents for each in manifests.read(name, content, problems)]
     if paths and not found and len(problems) == known:
         problems.append(
-            f"{', '.join(paths)}: holds no object; give manifests, a list, or a snapshot"
+            f"{', '.join(name for name, _ in contents)}: holds no object; give manifests, a list, or a snapshot"
         )
     return found
 

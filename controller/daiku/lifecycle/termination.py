@@ -10,7 +10,6 @@ Not here: waiting for volumes to be detached.
 Source: Karpenter's node.termination and the finalizer of nodeclaim.lifecycle.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -54,28 +53,31 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
             claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP, deadline),
         )
     nodes = snapshot.nodes_of.get(claim.provider_id, ()) if claim.provider_id else ()
-    held = [node for node in nodes if labels.TERMINATION_FINALIZER in node.meta.finalizers]
-    if held:
-        _delete(held, draft)
+    wanted = [node for node in nodes if node.meta.deleted is None]
+    if wanted:
+        draft.commands += [_hold_or_delete(node) for node in wanted]
+    if wanted or any(labels.TERMINATION_FINALIZER in node.meta.finalizers for node in nodes):
         return
     instance = claim.provider_id or _launched_meanwhile(claim, snapshot)
     if not instance and not _was_never_launched(draft, snapshot):
         return
     if instance and not _end_instance(instance, claim, draft, snapshot):
         return
-    # A Node that was never registered goes last: as long as its machine runs, its kubelet may make it again.
-    _delete(nodes, draft)
-    if nodes:
-        return
-    draft.remove_finalizer = True
+    if not nodes:
+        draft.remove_finalizer = True
 
 
-def _delete(nodes: Iterable[Node], draft: Draft) -> None:
-    draft.commands += [
-        DeleteNode(name=node.meta.name, uid=node.meta.uid)
-        for node in nodes
-        if node.meta.deleted is None
-    ]
+def _hold_or_delete(node: Node) -> PatchNode | DeleteNode:
+    """A Node goes only when it is held by our finalizer, even one that was never registered.
+
+    As long as its machine runs its kubelet may make it again, and it may have been registered, and got pods, a moment
+    ago: holding it is refused if it is not as it was seen.
+    """
+    if labels.TERMINATION_FINALIZER in node.meta.finalizers:
+        return DeleteNode(name=node.meta.name, uid=node.meta.uid)
+    return PatchNode(
+        name=node.meta.name, resource_version=node.meta.resource_version, add_finalizer=True
+    )
 
 
 def of_node(

@@ -7,7 +7,7 @@ import pytest
 from tests import answers, build
 from tests.build import NOW
 
-from daiku.cloud.errors import InstanceNotFound
+from daiku.cloud.errors import InstanceNotFound, InsufficientCapacity, Unreachable
 from daiku.commands import (
     Command,
     DeleteNode,
@@ -19,7 +19,7 @@ from daiku.commands import (
     PatchNodeClaim,
     TerminateInstance,
 )
-from daiku.events import Failed, InstancesListed, Launched, Object
+from daiku.events import Failed, InstancesListed, Launched, LaunchFailed, Object
 from daiku.lifecycle import drain, plan
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
@@ -156,24 +156,58 @@ def test_without_a_node_the_claim_goes_straight_to_its_instance() -> None:
     assert "TerminateInstance" in kinds(decide(GOING))
 
 
-def test_a_node_that_was_never_registered_goes_after_its_machine() -> None:
+def test_a_node_that_was_never_registered_is_held_until_its_machine_is_gone() -> None:
+    """It may have been registered and got pods a moment ago: holding it is refused if it is not as it was seen."""
     claim = build.node_claim(registered=False, initialized=False, deleted=NOW)
-    cluster = build.cluster(claim, build.node(claim=claim, registered=False, initialized=False))
-    (end,) = [c for c in commands(cluster) if isinstance(c, TerminateInstance)]
-    assert "DeleteNode" not in kinds(commands(cluster))
+    node = build.node(claim=claim, registered=False, initialized=False)
 
-    cluster.apply(Failed(end, InstanceNotFound("gone"), NOW))
+    made = decide(claim, node)
 
-    assert "DeleteNode" in kinds(commands(cluster))
+    (hold,) = [c for c in made if isinstance(c, PatchNode)]
+    assert hold.add_finalizer
+    assert hold.resource_version == node.meta.resource_version
+    assert "TerminateInstance" not in kinds(made)
+    assert "DeleteNode" not in kinds(made)
 
 
-def test_without_an_instance_the_claim_goes_at_once() -> None:
+def removes_finalizer(made: list[Command]) -> bool:
+    return any(isinstance(c, PatchNodeClaim) and c.remove_finalizer for c in made)
+
+
+def test_a_claim_that_the_cloud_had_nothing_for_goes_at_once() -> None:
     claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    cluster.apply(LaunchFailed(claim.meta.name, InsufficientCapacity("sold out")))
 
-    (patch,) = decide(claim)
+    assert removes_finalizer(commands(cluster))
 
-    assert isinstance(patch, PatchNodeClaim)
-    assert patch.remove_finalizer
+
+@pytest.mark.parametrize(
+    ("asked", "goes"),
+    [
+        pytest.param(None, False, id="the cloud has not been asked yet"),
+        pytest.param(20 * SECOND, False, id="a launch may not be visible yet"),
+        pytest.param(30 * SECOND, True, id="a list that would show it does not"),
+    ],
+)
+def test_a_claim_goes_only_when_it_is_sure_that_nobody_launched_anything_for_it(
+    asked: timedelta | None, *, goes: bool
+) -> None:
+    """A process that has died since may have, and what it launched takes a while to be listed."""
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    if asked is not None:
+        cluster.apply(InstancesListed((), NOW + asked))
+
+    assert removes_finalizer(commands(cluster, 40 * SECOND)) is goes
+
+
+def test_a_launch_without_an_answer_may_have_made_something() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    cluster.apply(LaunchFailed(claim.meta.name, Unreachable("no answer")))
+
+    assert not removes_finalizer(commands(cluster))
 
 
 def test_a_claim_whose_launch_is_under_way_waits_for_the_answer_and_ends_what_came() -> None:

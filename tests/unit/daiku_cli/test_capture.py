@@ -33,7 +33,7 @@ def test_nothing_of_a_pod_that_could_be_secret_is_kept() -> None:
                 {"name": "s", "csi": {"volumeAttributes": {"token": SECRET}}},
             ],
         },
-        "status": {"phase": "Running"},
+        "status": {"phase": "Running", "containerStatuses": [{"image": SECRET}]},
     }
 
     kept = capture.clean(pod, kinds.PODS)

@@ -146,4 +146,4 @@ def test_a_comparison_counts_nodes_and_money_of_each_node_pool() -> None:
     assert compared.total.after.usd_per_hour == pytest.approx(compared.after.new_usd_per_hour)
     assert compared.gain == compared.before.homeless
     assert compared.lose == ()
-    assert len(compared.gain) == 6
+    assert len(compared.gain) == 5

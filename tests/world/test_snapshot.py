@@ -1,0 +1,173 @@
+"""`daiku snapshot` of a real API server, and `daiku plan` of what it wrote."""
+
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import daiku
+from daiku.kube import errors
+from daiku.kube.client import Client
+from daiku.kube.credentials import Credentials
+from daiku_local import down, environment, toolchain, up
+from daiku_local.world import World
+
+pytestmark = pytest.mark.world
+
+SECONDS_MAX = 60.0
+SECRET = "hunter2"  # noqa: S105  (what must not be found)
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NODE_CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
+NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+PODS = "/api/v1/namespaces/default/pods"
+REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
+    """A cluster with a NodePool, and three pods that wait because nothing makes nodes."""
+    folder = tmp_path_factory.mktemp("snapshot") / "world"
+    now = dt.datetime.now(dt.UTC)  # noqa: TID251 - certificates must be valid in real time
+    made = up.up(folder, toolchain.ensure(), now, lambda _line: None)
+    client = Client(Credentials({"KUBECONFIG": str(made.kubeconfig)}))
+    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
+        client.create(CRDS, yaml.safe_load(file.read_text()))
+    for path, body in (
+        (NODE_CLASSES, _node_class()),
+        (NODE_POOLS, _node_pool()),
+        (DEPLOYMENTS, _deployment()),
+    ):
+        _until(lambda path=path, body=body: _created(client, path, body))
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "Ready",
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    client.patch(f"{NODE_CLASSES}/default/status", {"status": {"conditions": [ready]}})
+    _until(lambda: len(json.loads(client.get(PODS))["items"]) == 3)
+    yield made
+    down.down(folder, lambda _line: None)
+
+
+def test_a_snapshot_is_all_that_a_plan_needs(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "now.json"
+
+    taken = _daiku(world, "snapshot", "-o", str(file))
+    planned = _daiku(world, "plan", "--from", str(file), "--format", "json", "--strict")
+
+    assert "Pod 3" in taken.stderr
+    assert SECRET not in file.read_text()
+    found = json.loads(planned.stdout)
+    assert sum(len(node["pods"]) for node in found["newNodes"]) == 3
+    assert {node["nodePool"] for node in found["newNodes"]} == {"kwok"}
+    assert found["usdPerHour"]["new"] > 0
+    assert planned.stderr == ""
+
+
+def test_a_snapshot_can_be_piped_and_changed(world: World, tmp_path: Path) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text(yaml.safe_dump(_deployment(replicas=5)))
+
+    taken = _daiku(world, "snapshot")
+    planned = _daiku(
+        world, "plan", "--from", "-", "--from", str(more), "--format", "json", given=taken.stdout
+    )
+
+    found = json.loads(planned.stdout)
+    assert sum(len(node["pods"]) for node in found["newNodes"]) == 5
+    assert "3 of its 5 pods are in the input, 2 are added" in planned.stderr
+
+
+def test_without_a_cluster_it_says_what_is_missing(world: World, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+
+    refused = _daiku(world, "snapshot", check=False, KUBECONFIG=str(nowhere))
+
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert f"KUBECONFIG={nowhere} does not lead to an API server" in refused.stderr
+
+
+def _daiku(
+    world: World, *arguments: str, given: str = "", check: bool = True, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    known = environment.of_commands(world, toolchain.ensure().folder, os.environ)
+    return subprocess.run(
+        [str(Path(sys.executable).parent / "daiku"), *arguments],
+        env={**known, **variables},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=check,
+        timeout=SECONDS_MAX,
+    )
+
+
+def _created(client: Client, path: str, body: dict[str, Any]) -> bool:
+    try:
+        client.create(path, body)
+    except (errors.NotFound, errors.TooMany):
+        # The API server takes a moment to serve a new CRD.
+        return False
+    return True
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < deadline, "it did not become true in time"
+        time.sleep(0.2)
+
+
+def _node_class() -> dict[str, Any]:
+    return {
+        "apiVersion": "karpenter.kwok.sh/v1alpha1",
+        "kind": "KWOKNodeClass",
+        "metadata": {"name": "default"},
+    }
+
+
+def _node_pool() -> dict[str, Any]:
+    requirements = [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "kwok"},
+        "spec": {
+            "template": {"spec": {"nodeClassRef": REF, "requirements": requirements}},
+            "disruption": {"consolidateAfter": "0s"},
+        },
+    }
+
+
+def _deployment(replicas: int = 3) -> dict[str, Any]:
+    container = {
+        "name": "web",
+        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
+        "env": [{"name": "PASSWORD", "value": SECRET}],
+        "resources": {"requests": {"cpu": "1"}},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [container]},
+            },
+        },
+    }
