@@ -108,9 +108,9 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
         pollers.CatalogueRefresh(parts.cloud, parts.node_classes, parts.inbox),
         stop,
     )
-    instances = pollers.Poller(
-        "instances", pollers.INSTANCES_SECONDS, pollers.InstanceList(parts.cloud, parts.inbox), stop
-    )
+    listing = pollers.InstanceList(parts.cloud, parts.inbox)
+    instances = pollers.Poller("instances", pollers.INSTANCES_SECONDS, listing, stop)
+    warnings = cloud_choice.interruption_threads(parts.cloud, options, parts.inbox, stop)
     keeper = cloud_choice.node_class_keeper(parts.cloud, parts.client, may_act, stop)
     carrier = Carrier(
         client=parts.client,
@@ -135,6 +135,7 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
         may_act=may_act,
         stopping=stop.is_set,
         node_classes_changed=node_classes_changed,
+        settled=warnings.settlements.put,
     )
     close = _listen(options, parts, loop)
     watched = (*kinds.EVERYWHERE, kinds.NODE_CLASSES[parts.cloud.node_class_kind])
@@ -145,7 +146,13 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
     supervisor.start("catalogue", catalogue.run)
     supervisor.start("instances", instances.run)
     if keeper is not None:
-        supervisor.start("node-classes", functools.partial(_when_leading, parts, keeper))
+        supervisor.start("node-classes", functools.partial(_when_leading, parts, keeper.run))
+    if warnings.reader is not None:
+        reader = functools.partial(_when_leading, parts, warnings.reader.run)
+        supervisor.start("interruptions", reader)
+    if warnings.check is not None:
+        check = warnings.check(lambda instance_id: instance_id in listing.known)
+        supervisor.start("instance-status", functools.partial(_when_leading, parts, check.run))
     executor.start(supervisor)
     if parts.lease is not None:
         supervisor.start("lease", parts.lease.run)
@@ -153,12 +160,12 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
     return executor, close
 
 
-def _when_leading(parts: _Parts, poller: pollers.Poller) -> None:
-    """Run `poller` from the moment on at which this process leads, so that its first look is not a standby's."""
+def _when_leading(parts: _Parts, run: Callable[[], None]) -> None:
+    """Call `run` from the moment on at which this process leads, so that its first look is not a standby's."""
     held, stop = parts.lease.held if parts.lease is not None else None, parts.supervisor.stop
     while held is not None and not held.is_set() and not stop.wait(0.1):
         pass
-    poller.run()
+    run()
 
 
 def _listen(options: Options, parts: _Parts, loop: Loop) -> Callable[[], None]:

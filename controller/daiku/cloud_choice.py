@@ -3,6 +3,7 @@
 Providers do not know Kubernetes clients; what they need of the cluster is handed to them here.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from daiku.api import decode, kinds
+from daiku.cloud.aws import instance_status
 from daiku.cloud.aws.provider import AwsOptions, AwsProvider
+from daiku.cloud.aws.queue import Queue
 from daiku.cloud.aws.session import NoRegionError, Session
 from daiku.cloud.errors import CloudError
 from daiku.cloud.kwok import catalogue as kwok_catalogue
@@ -19,9 +22,21 @@ from daiku.cloud.provider import CloudProvider
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.model.node import Node
-from daiku.runtime import clock, node_classes
+from daiku.runtime import clock, interruptions, node_classes
+from daiku.runtime.inbox import Inbox
 from daiku.runtime.options import Options
 from daiku.runtime.pollers import Poller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruptions:
+    """How the cloud's warnings come here."""
+
+    settlements: interruptions.Settlements
+    reader: interruptions.QueueReader | None = None
+    """None: no queue is named."""
+    check: Callable[[Callable[[str], bool]], Poller] | None = None
+    """Makes what asks for broken machines, given which instances are ours; None where the cloud does not tell."""
 
 
 class StartError(Exception):
@@ -45,6 +60,31 @@ def node_class_keeper(
         return None
     keeper = node_classes.NodeClassKeeper(cloud, client, may_write)
     return Poller("node-classes", node_classes.SECONDS, keeper, stop)
+
+
+def interruption_threads(
+    cloud: CloudProvider, options: Options, inbox: Inbox, stop: threading.Event
+) -> Interruptions:
+    """What brings the cloud's warnings; nothing where the cloud gives none."""
+    settlements = interruptions.Settlements()
+    if not isinstance(cloud, AwsProvider):
+        return Interruptions(settlements=settlements)
+    session = cloud.session
+
+    def check(is_ours: Callable[[str], bool]) -> Poller:
+        ask = functools.partial(instance_status.unhealthy, session)
+        work = interruptions.StatusCheck(ask, is_ours, inbox)
+        return Poller("instance-status", interruptions.STATUS_SECONDS, work, stop)
+
+    reader = None
+    if options.interruption_queue:
+        reader = interruptions.QueueReader(
+            queue=Queue(session, options.interruption_queue),
+            inbox=inbox,
+            settlements=settlements,
+            stop=stop,
+        )
+    return Interruptions(settlements=settlements, reader=reader, check=check)
 
 
 def _aws(options: Options, environ: Mapping[str, str]) -> AwsProvider:

@@ -62,6 +62,18 @@ class InstancesListed:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The cloud says that an instance will not stay."""
+
+    instance_id: str
+    """The last part of its provider id."""
+    kind: str
+    """One of `model.interruption`."""
+    message: str = ""
+    """Identity of the message that said so, which is kept until this is settled; empty when there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Launched:
     """A NodeClaim has its instance."""
 
@@ -104,6 +116,7 @@ Event = (
     | Listed
     | CatalogueRefreshed
     | InstancesListed
+    | Interrupted
     | Launched
     | LaunchFailed
     | Done

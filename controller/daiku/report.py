@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from daiku.events import Interrupted
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
@@ -60,5 +62,7 @@ class Report:
     """What this tick's new nodes cost."""
     planned_pods: bool = False
     """Whether this tick planned pending pods; False when there were none, or their batch is still open."""
+    settled: tuple[Interrupted, ...] = ()
+    """Warnings of the cloud about which nothing is left to be done."""
     notes: tuple[str, ...] = ()
     """Anything else worth a line in `daiku plan`."""

@@ -32,5 +32,7 @@ class Settings:
     """Time box of one solve. More than 0."""
     per_node_cost_usd_per_hour: float = 0.0
     """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
+    drain_on_rebalance: bool = False
+    """Give a node up when EC2 only recommends it. DRAIN_ON_REBALANCE_RECOMMENDATION; off, as in Karpenter."""
     extra: dict[str, str] = field(default_factory=dict[str, str])
     """Feature gates by name; unknown ones are refused at start."""

@@ -70,6 +70,7 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         lower_bound_usd_per_hour=asked.lower_bound_usd_per_hour,
         new_usd_per_hour=asked.new_usd_per_hour,
         planned_pods=asked.planned,
+        settled=tuple(begun.settled),
         notes=(*asked.notes, *(f"audit, rule {v.rule}: {v.message}" for v in violations)),
     )
     return Plan(

@@ -1,16 +1,19 @@
 """What was begun is finished: every NodeClaim, Node and NodePool is brought one step further.
 
-Each NodeClaim goes through its stages in order, every time: launch, registration, initialization, limits of time. A
-stage that is done says so again and costs nothing. One that is being deleted goes through its end instead.
+Each NodeClaim goes through its stages in order, every time: launch, registration, initialization, limits of time;
+before them all comes what the cloud has said of its instance. A stage that is done says so again and costs nothing.
+One that is being deleted goes through its end instead.
 """
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from daiku.commands import Command
+from daiku.events import Interrupted
 from daiku.lifecycle import (
     collection,
     initialization,
+    interruption,
     launch,
     liveness,
     nodepools,
@@ -31,14 +34,20 @@ class Lifecycle:
 
     commands: list[Command] = field(default_factory=list[Command])
     wakes: list[datetime] = field(default_factory=list[datetime])
+    settled: list[Interrupted] = field(default_factory=list[Interrupted])
+    """Warnings of the cloud about which nothing is left to be done."""
 
 
 def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime) -> Lifecycle:
     """Decide the next step of everything that exists."""
     made = Lifecycle()
+    warnings = interruption.by_claim(snapshot)
+    made.settled += interruption.settled(warnings, snapshot, settings)
     for state_node in snapshot.state_nodes:
         draft = Draft(state_node.claim, now) if state_node.claim is not None else None
         if draft is not None and not state_node.expected:
+            about = warnings.get(state_node.claim_name, ())
+            interruption.advance(draft, state_node, about, settings)
             _advance(draft, state_node, snapshot, catalogue, settings)
         node = state_node.node
         if node is not None and node.meta.deleted is not None:
@@ -68,6 +77,8 @@ def _advance(
 ) -> None:
     if draft.claim.meta.deleted is not None:
         termination.of_claim(draft, snapshot)
+        return
+    if draft.ended:
         return
     launch.advance(draft, snapshot, catalogue, settings)
     registration.advance(draft, snapshot)

@@ -42,6 +42,8 @@ class Loop:
     stopping: Callable[[], bool]
     node_classes_changed: Callable[[], None]
     """Called when a node class came, changed or went."""
+    settled: Callable[[tuple[events.Interrupted, ...]], None] = lambda _settled: None
+    """Told after each tick which warnings are done with."""
     gauges: Gauges = field(default_factory=Gauges)
     is_synced: bool = False
     """Whether every kind has been listed; others may read it."""
@@ -131,6 +133,7 @@ class Loop:
         self.cluster.planned(plan.report, now)
         for command in plan.commands:
             self.executor.submit(command)
+        self.settled(plan.report.settled)
 
     def _report(self, plan: Plan, elapsed: float) -> None:
         if plan.commands:

@@ -223,6 +223,14 @@ TABLE: Final = (
         "SQS queue of interruption messages",
     ),
     Option(
+        "DRAIN_ON_REBALANCE_RECOMMENDATION",
+        "false",
+        _TRUTH,
+        _truth,
+        "settings.drain_on_rebalance",
+        "drain a spot node when EC2 recommends to, not only when it interrupts",
+    ),
+    Option(
         "DISABLE_LEADER_ELECTION",
         "false",
         _TRUTH,

@@ -95,8 +95,12 @@ class InstanceList:
 
     cloud: CloudProvider
     inbox: Inbox
+    known: frozenset[str] = frozenset()
+    """Instance ids of the last list; others may read it."""
 
     def __call__(self) -> None:
         """List once."""
         asked = clock.now()
-        self.inbox.put(events.InstancesListed(tuple(self.cloud.list_instances()), asked))
+        found = tuple(self.cloud.list_instances())
+        self.known = frozenset(each.provider_id.rpartition("/")[2] for each in found)
+        self.inbox.put(events.InstancesListed(found, asked))

@@ -15,6 +15,7 @@ from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
+from daiku.model import interruption, labels
 from daiku.model.condition import Condition, find
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
@@ -27,6 +28,7 @@ from daiku.model.pod import Pod
 from daiku.report import Report, Unschedulable
 from daiku.settings import Settings
 from daiku.state.inflight import Inflight
+from daiku.state.interruptions import InterruptionIndex
 from daiku.state.pods import PodIndex
 from daiku.state.snapshot import Nomination, Pool, Snapshot
 from daiku.state.statenode import StateNode
@@ -76,6 +78,7 @@ class Cluster:
         self._launched: dict[str, LaunchedInstance] = {}
         self._launch_failures: dict[str, CloudError] = {}
         self._sold_out: dict[Pool, datetime | None] = {}
+        self._interruptions = InterruptionIndex()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._nominations: dict[str, Nomination] = {}
         self._last_pass: datetime | None = None
@@ -103,6 +106,8 @@ class Cluster:
                 self.catalogue = event.catalogue
             case events.InstancesListed():
                 self._instances = event
+            case events.Interrupted():
+                self._interrupt(event)
             case events.Launched():
                 self._inflight.running.pop(f"Launch/{event.node_claim}", None)
                 self._launched[event.node_claim] = event.instance
@@ -134,6 +139,7 @@ class Cluster:
         To be called once per tick, after its commands were begun.
         """
         self._nominate(report.placements, now)
+        self._interruptions.settle(report.settled)
         if report.planned_pods:
             self._last_pass = now
             self._unschedulable = report.unschedulable
@@ -173,6 +179,7 @@ class Cluster:
             launched=dict(self._launched),
             launch_failures=dict(self._launch_failures),
             sold_out={pool: until for pool, until in self._sold_out.items() if until is not None},
+            interruptions=self._interruptions.all(),
             holds=self._inflight.held(now),
             nominations=dict(self._nominations),
             arrivals=self._pods.arrivals(),
@@ -262,6 +269,16 @@ class Cluster:
         self._launch_failures[claim] = error
         if isinstance(error, errors.InsufficientCapacity):
             self._sell_out(error.sold_out)
+
+    def _interrupt(self, warning: events.Interrupted) -> None:
+        if not self._interruptions.add(warning) or warning.kind != interruption.SPOT:
+            return
+        for claim in self._all(NodeClaim):
+            if claim.provider_id.endswith(f"/{warning.instance_id}"):
+                # Where one instance is taken back, the next one is not safe either.
+                known = claim.meta.labels
+                place = known.get(labels.INSTANCE_TYPE, ""), known.get(labels.ZONE, "")
+                self._sell_out([(*place, labels.SPOT)])
 
     def _sell_out(self, pools: Iterable[Pool]) -> None:
         # The time is not known here; the next snapshot counts the minutes from its own.

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import LaunchedInstance
-from daiku.events import InstancesListed
+from daiku.events import InstancesListed, Interrupted
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.node import Node
@@ -69,6 +69,8 @@ class Snapshot:
     """NodeClaim name -> why the last launch came to nothing."""
     sold_out: Mapping[Pool, datetime] = field(default_factory=dict[Pool, datetime])
     """What cannot be had -> until when that is believed."""
+    interruptions: tuple[Interrupted, ...] = ()
+    """What the cloud has said about instances, oldest first, until it is settled."""
 
     holds: Mapping[str, Hold] = field(default_factory=dict[str, Hold])
     """Command keys for which nothing is planned now."""

@@ -75,6 +75,25 @@ CLOUD_ERRORS: Final = Counter(
     "Calls of the cloud that were refused.",
     ["controller", "method", "provider", "error"],
 )
+INTERRUPTION_RECEIVED: Final = Counter(
+    "karpenter_interruption_received_messages_total",
+    "Messages of the interruption queue, by what they say.",
+    ["message_type"],
+)
+INTERRUPTION_DELETED: Final = Counter(
+    "karpenter_interruption_deleted_messages_total",
+    "Messages of the interruption queue that were done with.",
+)
+INTERRUPTION_SECONDS: Final = Histogram(
+    "karpenter_interruption_message_queue_duration_seconds",
+    "From the making of a message to its arrival here.",
+    buckets=DURATIONS,
+)
+INSTANCE_UNHEALTHY: Final = Counter(
+    "karpenter_interruption_instance_status_unhealthy_total",
+    "Episodes in which EC2 called an instance broken or scheduled something for it.",
+    ["category"],
+)
 BUILD_INFO: Final = Gauge(
     "karpenter_build_info", "1, with what is running.", ["version", "goversion", "goarch", "commit"]
 )

@@ -71,6 +71,11 @@ def sts(account: str) -> Any:
     return get_backend("sts")[account][PARTITION]
 
 
+def events(account: str, region: str) -> Any:
+    """Moto's model of EventBridge in a region."""
+    return get_backend("events")[account][region]
+
+
 def sqs(account: str, region: str) -> Any:
     """Moto's model of SQS in a region."""
     return get_backend("sqs")[account][region]

@@ -5,7 +5,7 @@ What is not in it goes to moto as it came. The names are those of AWS's API refe
 
 from collections.abc import Callable, Mapping
 
-from daiku_local.aws import iam, pricing, sqs, ssm, sts
+from daiku_local.aws import iam, interruptions, pricing, sqs, ssm, sts
 from daiku_local.aws.cloud import Asked, Cloud, Handler
 from daiku_local.aws.ec2 import (
     fleets,
@@ -36,6 +36,7 @@ _BY_SERVICE: dict[str, Mapping[str, Handler]] = {
         **fleets.HANDLERS,
         **instance_types.HANDLERS,
         **instances.HANDLERS,
+        **interruptions.HANDLERS,
         **lifecycle.HANDLERS,
         **reservations.HANDLERS,
         **spot_prices.HANDLERS,

@@ -1,8 +1,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The HTTP server: a thread a connection, on the loopback address only.
 
-Beside AWS's own requests there are three of the layer: `GET /_health`, `GET /_usage`, and
-`GET` and `PUT /_weather`.
+Beside AWS's own requests there are those of the layer: `GET /_health`, `GET /_usage`,
+`GET` and `PUT /_weather`, and `POST /_weather/interrupt`.
 """
 
 import io
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import werkzeug.serving
 import werkzeug.test
 
-from daiku_local.aws import moto_door, weather
+from daiku_local.aws import interruptions, moto_door, notices, weather
 from daiku_local.aws.cloud import Cloud
 from daiku_local.aws.dispatch import Dispatcher
 from daiku_local.aws.errors import AwsError
@@ -85,6 +85,11 @@ class Application:
             except (ValueError, weather.BadForecastError) as error:
                 return _json({"error": str(error)}, status=400)
             return _json(self._cloud.weather.forecast.as_json())
+        if (method, path) == ("POST", "/_weather/interrupt"):
+            try:
+                return _json(interruptions.interrupt(self._cloud, json.loads(body)))
+            except (ValueError, notices.BadInterruptionError) as error:
+                return _json({"error": str(error)}, status=400)
         return _json({"error": f"no {method} {path} here"}, status=404)
 
     def _forward(self, environ: Environ, body: bytes) -> Reply:

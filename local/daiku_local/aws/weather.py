@@ -1,7 +1,7 @@
 """The weather: what AWS does to its customers, as an experiment sets it.
 
 A forecast is one immutable value, replaced as a whole by `PUT /_weather`; what a forecast leaves
-out is fair weather. Not here yet: spot interruptions, eventual consistency, price moves.
+out is fair weather. Not here: interruptions (`interruptions`), eventual consistency, price moves.
 """
 
 import dataclasses
@@ -51,6 +51,8 @@ class Forecast:
     """Time that an instance is pending."""
     stopping_seconds: float = 1.0
     """Time that an instance is shutting down."""
+    notice_seconds: float = 120.0
+    """Time from the warning of an interruption to the end of the instance."""
     control_plane_seconds: float = 1.0
     """Time that EKS takes for a change of a cluster, node group or add-on."""
     latency_ms: float = 0.0

@@ -35,6 +35,7 @@ def read_back(made: Catalogue) -> Catalogue:
             build.catalogue(build.instance_type(offerings=[build.offering(0.1, available=False)])),
             id="sold out",
         ),
+        pytest.param(build.catalogue(build.instance_type(offerings=[])), id="labels that it lacks"),
         pytest.param(Catalogue(version=1, instance_types={build.REF: ()}), id="nothing at all"),
     ],
 )

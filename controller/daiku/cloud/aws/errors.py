@@ -58,6 +58,8 @@ NOT_FOUND: Final = frozenset(
         "InvalidLaunchTemplateId.NotFound",
         "InvalidLaunchTemplateId.NotFoundException",
         "ParameterNotFound",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "QueueDoesNotExist",
         "NoSuchEntity",
         "ResourceNotFoundException",
         "InvalidAMIID.NotFound",

@@ -7,6 +7,7 @@ weather says, and a terminated instance is listed for a minute (an hour in reali
 
 from typing import Any
 
+from daiku_local.aws import notices
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.ec2 import moto_instance
 from daiku_local.aws.errors import AwsError
@@ -32,10 +33,12 @@ def set_state(instance: Any, name: str) -> None:
 def begin(cloud: Cloud, instance: Any) -> None:
     """Have a new instance be pending, then running."""
     set_state(instance, "pending")
+    notices.state_changed(cloud, instance)
 
     def run() -> None:
         if instance.state == "pending":
             set_state(instance, "running")
+            notices.state_changed(cloud, instance)
 
     cloud.timeline.after(cloud.weather.forecast.pending_seconds, run)
 
@@ -45,14 +48,17 @@ def end(cloud: Cloud, instance: Any) -> None:
     if instance.state in ENDED:
         return
     set_state(instance, "shutting-down")
+    notices.state_changed(cloud, instance)
 
     def terminate() -> None:
         held = moto_instance.terminate(instance)
+        notices.state_changed(cloud, instance)
         cloud.timeline.after(FORGOTTEN_AFTER_SECONDS, lambda: forget(held))
 
     def forget(held: dict[Any, list[str]]) -> None:
         moto_instance.forget(cloud, instance, held)
         cloud.launches.by_instance.pop(str(instance.id), None)
+        cloud.launches.impaired.pop(str(instance.id), None)
 
     cloud.timeline.after(cloud.weather.forecast.stopping_seconds, terminate)
 

@@ -56,6 +56,8 @@ class Launches:
 
     by_instance: dict[str, Launch] = field(default_factory=dict[str, Launch])
     """Launches by instance id."""
+    impaired: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
+    """For each instance that was broken on request: which check fails, and since when."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     """Gives each launch its number."""
     by_token: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
