@@ -65,11 +65,11 @@ def test_a_few_pods_are_packed_as_cheaply_as_can_be(asked: Demand) -> None:
 
 @SEARCH
 @given(demands())
-def test_the_search_comes_within_a_fifth_of_the_cheapest_for_a_few_pods(asked: Demand) -> None:
+def test_the_search_never_costs_more_than_half_as_much_again_for_a_few_pods(asked: Demand) -> None:
     assume(len(tables(asked).counts))
     best = reference.cheapest(asked)
 
-    assert best - 1e-4 <= searched(asked, steps=40) <= best * 1.2 + 1e-4
+    assert best - 1e-4 <= searched(asked, steps=40) <= best * 1.5 + 1e-4
 
 
 @SEARCH

@@ -13,6 +13,8 @@ from daiku.report import Blocker
 HOURS_PER_MONTH: Final = 730
 WORKLOADS_MOST: Final = 3
 """Workloads that are named on one line."""
+EXACT: Final = 1e-9
+"""Gap below which only the rounding of sums is left: nothing cheaper exists."""
 NEAR: Final = 0.25
 """Gap up to which it says something about the plan; beyond, it rather says how weak the bound is."""
 
@@ -161,9 +163,9 @@ def bound(made: Forecast) -> str:
     least = made.lower_bound_usd_per_hour
     if least <= 0:
         return "How little it could cost is not known."
-    if made.gap < 0.0005:
+    if made.gap < EXACT:
         return f"This is the least possible: no nodes for these pods cost less than ${hourly(least)} an hour."
-    share = f"{100 * made.gap:.1f} %"
+    share = f"{100 * made.gap:.1f} %" if made.gap >= 0.0005 else "0.1 %"
     near = f"Within {share} of" if made.gap <= NEAR else f"At most {share} more than"
     return f"{near} the least possible: no nodes for these pods cost less than ${hourly(least)} an hour."
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from daiku.api.manifests import ManifestError
 from daiku.cli import planning, wording
 from daiku.cli.main import app
+from daiku.forecast import Forecast, PlannedNode
 
 ROOT = Path(__file__).resolve().parents[3]
 SHOP = ROOT / "tests" / "scenarios" / "shop"
@@ -25,6 +26,27 @@ KEYS = [
 
 def plan(*arguments: str, given: bytes = b"") -> Result:
     return CliRunner().invoke(app, ["plan", *arguments], input=given, obj=lambda: 0.0)
+
+
+def _forecast(*, usd: float, bound: float) -> Forecast:
+    node = PlannedNode(
+        nodepool="default",
+        instance_types=("c-4x",),
+        capacity_type="spot",
+        zones=("a",),
+        pods=("default/a",),
+        requests={},
+        allocatable={},
+        usd_per_hour=usd,
+    )
+    return Forecast(
+        new_nodes=(node,),
+        existing_nodes=(),
+        unschedulable=(),
+        workloads={},
+        lower_bound_usd_per_hour=bound,
+        notes=(),
+    )
 
 
 def as_yaml(*objects: Any) -> bytes:
@@ -199,6 +221,20 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path) -> None:
 )
 def test_zones_say_once_what_they_have_in_common(names: tuple[str, ...], text: str) -> None:
     assert wording.zones(names) == text
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        pytest.param(1.0, "This is the least possible", id="a bound that is met"),
+        pytest.param(0.9999, "Within 0.1 % of", id="nearly met is not met"),
+        pytest.param(0.95, "Within 5.3 % of", id="near"),
+        pytest.param(0.5, "At most 100.0 % more than", id="far"),
+        pytest.param(0.0, "How little it could cost is not known", id="no bound"),
+    ],
+)
+def test_the_gap_is_said_without_claiming_more_than_is_proven(bound: float, words: str) -> None:
+    assert wording.bound(_forecast(usd=1.0, bound=bound)).startswith(words)
 
 
 @pytest.mark.parametrize(
