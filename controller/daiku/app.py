@@ -115,7 +115,7 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
     carrier = Carrier(
         client=parts.client,
         cloud=parts.cloud,
-        recorder=Recorder(parts.client, clock.now),
+        recorder=Recorder(parts.client, clock.now, may_write=may_act),
         node_classes=parts.node_classes,
         may_write=may_act,
     )

@@ -83,6 +83,15 @@ class Forecast:
     """Pod that was planned -> what it belongs to."""
     lower_bound_usd_per_hour: float
     notes: tuple[str, ...]
+    simplified: tuple[str, ...] = ()
+    """Pods that got a place without regard to some of their constraints; the cluster may refuse it."""
+    objections: tuple[str, ...] = ()
+    """What the audit has against the plan; the live controller would not carry these parts out."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Every pod has a place, and nothing speaks against any of the places."""
+        return not (self.unschedulable or self.simplified or self.objections)
 
     @property
     def placements(self) -> dict[str, str]:
@@ -131,17 +140,17 @@ def forecast(objects: Sequence[Object], catalogue: Catalogue, settings: Settings
     }
     kept = [(n, c) for n, c in made if c.node_claim.meta.name in allowed]
     refused = [n for n, c in made if c.node_claim.meta.name not in allowed]
+    homes = [*solved.placements, *(pod for node, _ in kept for pod in node.pods)]
+    bent = {pod.meta.key: True for pod in pods if pod.unsupported}
     return Forecast(
         new_nodes=_planned([node for node, _ in kept], catalogue),
         existing_nodes=_existing(solved.placements, pods, snapshot, catalogue),
         unschedulable=(*solved.unschedulable, *map(_over_limit, refused)),
         workloads={pod.meta.key: workload.of(pod.meta) for pod in pods},
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
-        notes=(
-            *solved.notes,
-            *_left_out(objects, snapshot),
-            *_objections([creation for _, creation in kept], solved, snapshot, catalogue),
-        ),
+        notes=(*solved.notes, *_left_out(objects, snapshot)),
+        simplified=tuple(sorted(pod for pod in homes if pod in bent)),
+        objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
     )
 
 
@@ -291,10 +300,10 @@ def _objections(
     solved: Solution,
     snapshot: Snapshot,
     catalogue: Catalogue,
-) -> list[str]:
-    """What the audit has against the plan: the live controller would not carry these parts out."""
+) -> tuple[str, ...]:
+    """What the audit has against the plan, the first few of it."""
     made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
     found = audit.audit(creations, {**solved.placements, **made}, snapshot, catalogue)
-    shown = [f"audit, rule {v.rule}: {v.message}" for v in found[:_OBJECTIONS_MOST]]
+    shown = tuple(f"audit, rule {v.rule}: {v.message}" for v in found[:_OBJECTIONS_MOST])
     more = len(found) - len(shown)
-    return [*shown, f"audit: {more} more objections"] if more else shown
+    return (*shown, f"audit: {more} more objections") if more else shown

@@ -56,6 +56,8 @@ EVENTS = {
     "node deleted by hand": 1.0,
     "claim deleted by hand": 1.0,
     "pod deleted by hand": 2.0,
+    "claim removed by force": 0.3,
+    "node removed by force": 0.3,
     "node class not ready": 0.4,
     "limits changed": 0.5,
     "pool changed": 0.4,

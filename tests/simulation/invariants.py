@@ -95,7 +95,7 @@ class Invariants:
             if not said or said[-1][1] != spec["disruption"]["budgets"]:
                 said.append((now, spec["disruption"]["budgets"]))
         elif change.plural == CLAIMS:
-            if new is None and old is not None:
+            if new is None and old is not None and change.actor != "people":
                 self._check_end(old)
             elif old is None and new is not None and change.actor.startswith("daiku"):
                 self._check_limits(new)

@@ -119,13 +119,7 @@ class Client:
         if verb == "PATCH" and faults.strike("conflict"):
             world.meddle(path)
         late = faults.seconds(0.2, LATE_MOST) if faults.strike("request late") else 0.0
-        done, failure = world.send(
-            process, late, lambda: self._do(do, process if is_write else None, path)
-        )
-        if is_write and faults.strike("request repeated"):
-            again = self._do(do, process, path)
-            if faults.random.random() < 0.5:
-                done, failure = again
+        done, failure = world.send(process, late, lambda: self._arrive(do, path, writes=is_write))
         if process.command and faults.strike("crash in a call"):
             process.crash("in a call")
         if faults.strike("reply late"):
@@ -133,13 +127,24 @@ class Client:
         process.check()
         if verb in {"GET", "PATCH"} and process.command and faults.strike("frozen in a call"):
             # Between two calls of one command: what it does next, it does on what was true before.
-            process.freeze(faults.seconds(5, 40))
+            world.start_standby()
+            process.freeze(faults.seconds(5, 45))
             self._pass(process.thaws_in())
         if faults.strike("reply lost"):
             raise errors.Unreachable(f"{verb} {path}: no answer of the API server")
         if failure is not None:
             raise self._error(verb, path, failure)
         return done or b"{}"
+
+    def _arrive(
+        self, do: Callable[[], bytes | None], path: str, *, writes: bool
+    ) -> tuple[bytes | None, Refused | None]:
+        """The request reaches the API server, perhaps twice."""
+        answer = self._do(do, self._process if writes else None, path)
+        if writes and self._world.faults.strike("request repeated"):
+            second = self._do(do, self._process, path)
+            return second if self._world.faults.random.random() < 0.5 else answer
+        return answer
 
     def _do(
         self, do: Callable[[], bytes | None], writer: "Process | None", path: str

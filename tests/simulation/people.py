@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.apiserver import CLAIMS, CLASSES, NODES, PODS, POOLS, Json, Refused, is_leaving
+from tests.simulation.apiserver import CLAIMS, CLASSES, NODES, PODS, POOLS, Json, is_leaving
 from tests.simulation.controllers import App
 from tests.simulation.ec2 import Machine
 
@@ -110,6 +110,10 @@ class People:
                 self._delete_one(CLAIMS)
             case "pod deleted by hand":
                 self._delete_one(PODS)
+            case "claim removed by force":
+                self._delete_one(CLAIMS, by_force=True)
+            case "node removed by force":
+                self._delete_one(NODES, by_force=True)
             case "node class not ready":
                 self.set_class_ready("False")
                 world.clock.after(rng.uniform(5, 40), lambda: self.set_class_ready("True"))
@@ -222,17 +226,19 @@ class People:
             machine = self._world.faults.random.choice(live)
             self._world.ec2.terminate(machine, "people", f" ({kind})")
 
-    def _delete_one(self, plural: str) -> None:
+    def _delete_one(self, plural: str, *, by_force: bool = False) -> None:
+        """Delete an object; by force: and take its finalizers away, whatever they hold."""
         there = [
             key
             for key, body in self._api.objects[plural].items()
             if not is_leaving(body) and key != "ip-system"
         ]
-        if there:
-            try:
-                self._api.delete(plural, self._world.faults.random.choice(there), "people")
-            except Refused:
-                return
+        if not there:
+            return
+        key = self._world.faults.random.choice(there)
+        self._api.delete(plural, key, "people")
+        if by_force and self._api.find(plural, key) is not None:
+            self._api.patch(plural, key, {"metadata": {"finalizers": None}}, "people")
 
     def _pause_leader(self) -> None:
         """The leader's machine stands still for longer than its Lease; a standby takes over."""
@@ -241,4 +247,4 @@ class People:
         if leader is None:
             return
         world.start_standby()
-        leader.freeze(world.faults.seconds(18, 45))
+        leader.freezes_with_work = world.faults.seconds(18, 45)

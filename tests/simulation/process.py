@@ -60,6 +60,10 @@ class _Executor(Executor):
 
     def submit(self, command: Command) -> None:
         super().submit(command)
+        if self.process.freezes_with_work:
+            # The worst moment: commands are queued, and somebody else will lead when their turn comes.
+            self.process.freeze(self.process.freezes_with_work)
+            self.process.freezes_with_work = 0.0
         self.process.thread(self.process.world.random.uniform(0.001, 0.02), self.step)
 
     def carry(self, command: Command) -> None:
@@ -78,6 +82,8 @@ class Process:
         self.alive = True
         self.offset = 0.0
         """Seconds by which the clock of its machine is wrong."""
+        self.freezes_with_work = 0.0
+        """Seconds for which it freezes as soon as it has something to do."""
         self.command: Command | None = None
         self.ticks = 0
         self._frozen_until = 0.0
@@ -98,7 +104,7 @@ class Process:
             monotonic=self.monotonic,
         )
         index = NodeClassIndex()
-        recorder = Recorder(self.client, self.now, self.monotonic)
+        recorder = Recorder(self.client, self.now, self.monotonic, self.lease.is_held)
         carrier = Carrier(
             client=self.client,
             cloud=self.cloud,
@@ -172,6 +178,7 @@ class Process:
     def wait(self, seconds: float) -> None:
         """A thread of the process waits in a call; everybody else goes on."""
         self.world.let_pass(seconds)
+        self.world.let_pass(self.thaws_in())
 
     def thread(self, seconds: float, do: Callable[[], Any]) -> None:
         """Have a thread of this process do something, unless it has died by then."""

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from daiku.api import decode, wire
+from daiku.api import wire
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef, Offering
+from daiku.model.requirements import Requirement, Requirements
 
 API_VERSION: Final = "daiku.dev/v1alpha1"
 KIND: Final = "Catalogue"
@@ -115,7 +116,7 @@ def _sorted(amounts: Mapping[str, int]) -> dict[str, int]:
 def _instance_type(found: _InstanceType) -> InstanceType:
     return InstanceType(
         name=found.name,
-        requirements=decode.requirements(found.requirements),
+        requirements=_requirements(found.requirements),
         offerings=tuple(_offerings(found.name, found.offerings)),
         capacity=found.capacity,
         overhead=found.overhead,
@@ -123,9 +124,15 @@ def _instance_type(found: _InstanceType) -> InstanceType:
     )
 
 
+def _requirements(found: Sequence[wire.SelectorRequirement]) -> Requirements:
+    return Requirements.of(
+        *(Requirement.parse(r.key, r.operator, r.values or (), r.min_values) for r in found)
+    )
+
+
 def _offerings(name: str, found: Sequence[_Offering]) -> Iterable[Offering]:
     for each in found:
-        requirements = decode.requirements(each.requirements)
+        requirements = _requirements(each.requirements)
         single = requirements.single_values()
         if labels.ZONE not in single or labels.CAPACITY_TYPE not in single:
             raise ValueError(

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UNSCHEDULABLE: Final = 3
-"""Exit code with --strict when a pod fits nowhere."""
+UNSOUND: Final = 3
+"""Exit code with --strict when a pod fits nowhere, or got a place that the cluster may refuse."""
 UNUSABLE: Final = 2
 """Exit code when the input cannot be used."""
 
@@ -35,7 +35,8 @@ later one is used.
 With --against, a second configuration is planned too and the difference is shown. Its NodePools stand in for all of
 the first's, its workloads for all that do not come from a live cluster; anything else replaces what has its name.
 
-Exit code: 0 the plan is made; 2 the input cannot be used; with --strict 3 when a pod fits nowhere.
+Exit code: 0 the plan is made; 2 the input cannot be used; with --strict 3 when a pod fits nowhere, or when one is
+planned without a constraint that is not modelled yet.
 """
 
 
@@ -80,7 +81,7 @@ def plan(
         Format, typer.Option("--format", help="How the plan is written.")
     ] = Format.TABLE,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 when a pod fits nowhere.")
+        bool, typer.Option("--strict", help="Exit with 3 unless every pod surely gets a place.")
     ] = False,
 ) -> None:
     """Read the input, decide, write the plan."""
@@ -107,5 +108,5 @@ def plan(
     for note in answer.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(answer.text, nl=False)
-    if strict and not answer.all_fit:
-        raise typer.Exit(UNSCHEDULABLE)
+    if strict and not answer.is_sound:
+        raise typer.Exit(UNSOUND)

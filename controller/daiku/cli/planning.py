@@ -5,7 +5,7 @@ Not here: the command line (`plan`), the decision (`daiku.forecast`), how a plan
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -50,8 +50,8 @@ class Answer:
     text: str
     notes: tuple[str, ...]
     """For standard error; empty where `text` holds them."""
-    all_fit: bool
-    """No pod of the (second) configuration is without a place."""
+    is_sound: bool
+    """Every pod of the (second) configuration has a place, and nothing speaks against any of the places."""
 
 
 def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], float]) -> Answer:
@@ -88,7 +88,7 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         text=_render(request, forecasts[-1], compared, seconds),
         # JSON has no place for them.
         notes=_notes(forecasts) if request.output == "json" else (),
-        all_fit=not forecasts[-1].unschedulable,
+        is_sound=forecasts[-1].is_sound,
     )
 
 
@@ -152,7 +152,8 @@ def _given(instance_types: str, problems: list[str]) -> tuple[InstanceType, ...]
 def _forecast(found: Configuration, given: tuple[InstanceType, ...] | Offered | None) -> Forecast:
     offered, notes = _offered(found, given)
     made = forecast(found.objects, Catalogue(version=1, instance_types=offered), Settings())
-    return _with_notes(made, (*found.notes, *notes, *_unpriced(made)))
+    said = (*found.notes, *notes, *_unpriced(made), *made.notes, *made.objections)
+    return replace(made, notes=said)
 
 
 def _offered(
@@ -202,17 +203,6 @@ def _unpriced(made: Forecast) -> list[str]:
     return [
         f"existing nodes without a price, counted as $0: {len(unknown)} ({', '.join(kinds[:5])})"
     ]
-
-
-def _with_notes(made: Forecast, notes: Sequence[str]) -> Forecast:
-    return Forecast(
-        new_nodes=made.new_nodes,
-        existing_nodes=made.existing_nodes,
-        unschedulable=made.unschedulable,
-        workloads=made.workloads,
-        lower_bound_usd_per_hour=made.lower_bound_usd_per_hour,
-        notes=(*notes, *made.notes),
-    )
 
 
 def _notes(forecasts: Sequence[Forecast]) -> tuple[str, ...]:

@@ -153,6 +153,12 @@ def summary(made: Forecast) -> str:
     if made.homeless:
         verb = "fits" if len(made.homeless) == 1 else "fit"
         parts.append(f"{count(len(made.homeless), 'pod')} {verb} nowhere")
+    if made.simplified:
+        parts.append(
+            f"{len(made.simplified):,} of them planned without some of their constraints, see the notes"
+        )
+    if made.objections:
+        parts.append("the audit objects, see the notes")
     return f"{'; '.join(parts)}." if parts else "No pod waits for a node."
 
 
@@ -163,6 +169,11 @@ def bound(made: Forecast) -> str:
     least = made.lower_bound_usd_per_hour
     if least <= 0:
         return "How little it could cost is not known."
+    if made.simplified or made.objections:
+        return (
+            f"Not a price to rely on: no nodes for these pods cost less than ${hourly(least)} an hour, and "
+            "what this plan leaves out can only add to it."
+        )
     if made.gap < EXACT:
         return f"This is the least possible: no nodes for these pods cost less than ${hourly(least)} an hour."
     share = f"{100 * made.gap:.1f} %" if made.gap >= 0.0005 else "0.1 %"

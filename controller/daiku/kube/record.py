@@ -42,6 +42,8 @@ class Recorder:
     now: Callable[[], datetime]
     monotonic: Callable[[], float] = time.monotonic
     """Seconds that only ever grow."""
+    may_write: Callable[[], bool] = lambda: True
+    """Asked before each write but the first, which its caller has asked for."""
     _said: OrderedDict[str, _Said] = field(default_factory=OrderedDict[str, _Said])
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _tokens: float = BURST
@@ -65,9 +67,13 @@ class Recorder:
                 said.count = 1
             else:
                 return True
+            if not self.may_write():
+                return False
         try:
             self.client.create(path, _body(command, name, namespace, encode.time(self.now())))
         except errors.AlreadyExists:
+            if not self.may_write():
+                return False
             # Said by an earlier run of this process.
             self.client.patch(f"{path}/{name}", {"lastTimestamp": encode.time(self.now())})
         return True

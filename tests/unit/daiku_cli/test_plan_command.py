@@ -237,6 +237,19 @@ def test_the_gap_is_said_without_claiming_more_than_is_proven(bound: float, word
     assert wording.bound(_forecast(usd=1.0, bound=bound)).startswith(words)
 
 
+def test_a_plan_that_leaves_constraints_out_says_so_first_and_is_not_sound() -> None:
+    claim = [{"name": "v", "resourceClaimName": "gpu"}]
+    given = as_yaml(pod(spec={"resourceClaims": claim, "containers": [{"name": "c"}]}))
+
+    for output in ("table", "markdown"):
+        result = plan("--from", "-", "--strict", "--format", output, given=given)
+
+        assert result.exit_code == 3
+        assert "1 of them planned without some of their constraints" in result.stdout
+        assert "Not a price to rely on" in result.stdout
+        assert "least possible" not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("figure", "text"),
     [("0.0000", "="), ("-0", "="), ("1,234", "+1,234"), ("-0.5000", "-0.5000")],

@@ -1,0 +1,95 @@
+"""Histories of a whole cluster in which everything goes wrong; whatever happens, no rule is broken and peace mends all.
+
+`make simulate SEED=7` replays one. The rules are in invariants.py, what goes wrong in faults.py.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+import pytest
+from tests.simulation import conftest, faults, shrinking
+
+from daiku.lifecycle import audit, collection, drain, termination
+from daiku.provisioning import limits
+from daiku.runtime.carrier import Carrier
+
+
+def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) -> None:
+    for seed in seeds:
+        history, failure = shrinking.live(seed)
+        conftest.lived["histories"] += 1
+        conftest.lived.update(history.world.faults.counts)
+        if failure is not None:
+            pytest.fail(shrinking.report(seed, failure), pytrace=False)
+
+
+def test_every_kind_of_fault_really_happened() -> None:
+    if conftest.lived["histories"] < 100:
+        pytest.skip("too few histories were lived through in this process")
+
+    assert [kind for kind in faults.KINDS if not conftest.lived[kind]] == []
+
+
+def test_the_same_seed_makes_the_same_history() -> None:
+    def digest() -> str:
+        history, _failure = shrinking.live(3)
+        return hashlib.sha256(history.world.story.last(10**6).encode()).hexdigest()
+
+    assert digest() == digest()
+
+
+def _everything_left(*_values: object) -> bool:
+    return True
+
+
+def _nothing(*_values: object) -> tuple[()]:
+    return ()
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "instead", "rules"),
+    [
+        pytest.param(
+            Carrier, "_fence", _nothing, {"leader"}, id="a deposed leader that goes on writing"
+        ),
+        pytest.param(
+            termination, "_drain", _everything_left, {"pod lost"}, id="a node ended under its pods"
+        ),
+        pytest.param(
+            termination, "_end_instance", _everything_left, {"claim lost"}, id="a claim let go early"
+        ),
+        pytest.param(
+            drain.Pod, "must_not_be_disrupted", lambda *_: False, {"do-not-disrupt"},
+            id="a pod evicted that must not be",
+        ),
+        pytest.param(
+            collection, "orphans", _nothing, {"orphan", "nothing is left after scale to zero"},
+            id="an instance that nobody collects",
+        ),
+    ],
+)  # fmt: skip
+def test_a_controller_that_breaks_a_rule_is_found_out(
+    where: object, name: str, instead: Callable[..., object], rules: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The rules have teeth: each of these mistakes is found within a few histories."""
+    monkeypatch.setattr(where, name, instead)
+    monkeypatch.setattr(audit, "audit", _nothing)
+
+    found = {failure.rule for _h, failure in map(shrinking.live, range(40)) if failure is not None}
+
+    assert found & rules
+
+
+def test_a_failure_is_told_with_its_seed_and_a_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(termination, "_drain", _everything_left)
+    monkeypatch.setattr(audit, "audit", _nothing)
+    seed, failure = next((s, f) for s in range(40) if (f := shrinking.live(s)[1]) is not None)
+
+    text = shrinking.report(seed, failure)
+
+    assert f"make simulate SEED={seed}" in text
+    assert "TerminateInstance" in text
+
+
+assert limits
