@@ -158,13 +158,18 @@ class Invariants:
             live.setdefault(machine.uid, []).append(machine.id)
             if machine.uid in claims:
                 self.alone.pop(machine.id, None)
-            elif leads:
+            elif leads and not self._is_drained(machine):
                 self._count(self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim")
         for uid, ids in live.items():
             if len(ids) > 1 and leads:
                 self._count(self.doubled, uid, seconds, "two instances", f"{ids} are of one NodeClaim")
             elif len(ids) == 1:
                 self.doubled.pop(uid, None)
+
+    def _is_drained(self, machine: "Machine") -> bool:
+        """Its Node is going, and waits for its pods: nothing may end it before."""
+        node = self.world.api.objects[NODES].get(machine.node)
+        return node is not None and is_leaving(node) and not machine.dead
 
     def _count(self, times: dict[str, float], key: str, seconds: float, rule: str, why: str) -> None:
         times[key] = times.get(key, 0.0) + seconds
@@ -230,7 +235,13 @@ class Invariants:
         pool = claim["metadata"]["labels"][labels.NODEPOOL]
         self.voluntary[command.uid] = pool
         uids = [uid for uid, of in self.voluntary.items() if of == pool]
-        ending = {c["metadata"]["uid"]: True for c in world.api.all(CLAIMS) if _is_ending(c)}
+        claims = world.api.all(CLAIMS)
+        # What was asked for and refused does not go; what is being terminated counts no more.
+        ending = {
+            c["metadata"]["uid"]: True
+            for c in claims
+            if _is_ending(c) or not (is_leaving(c) or c["metadata"]["uid"] == command.uid)
+        }
         machines = world.ec2.machines.values()
         going = [m for m in machines if m.uid in uids and m.is_live and m.uid not in ending]
         nodes = [n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool]
@@ -251,9 +262,9 @@ class Invariants:
         choices = [*recent, *before[-1:]]
         types = {t.name: t for t in world.ec2.types}
         used = {"cpu": 0, "nodes": 0}
+        leaving = {n["spec"].get("providerID"): True for n in world.api.all(NODES) if is_leaving(n)}
         for each in world.api.all(CLAIMS):
-            node = world.api.find(NODES, each["status"].get("nodeName", ""))
-            going = is_leaving(each) or (node is not None and is_leaving(node))
+            going = is_leaving(each) or each["status"].get("providerID") in leaving
             if each["metadata"]["labels"].get(labels.NODEPOOL) != pool or going:
                 continue
             named = next(r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE)

@@ -135,7 +135,7 @@ class People:
             case "clock jumps":
                 process = rng.choice([p for p in world.processes if p.alive] or [None])
                 if process is not None:
-                    process.offset = rng.uniform(-30, 30)
+                    process.offset = rng.uniform(-12, 12)
                     world.story.tell(process.name, "its clock is wrong by %.1f s now", process.offset)
             case _:
                 raise AssertionError(kind)

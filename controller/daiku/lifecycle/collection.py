@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.commands import DeleteNodeClaim, TerminateInstance
+from daiku.commands import DeleteNode, DeleteNodeClaim, TerminateInstance
 from daiku.lifecycle.draft import Draft
+from daiku.model import labels
 from daiku.model.condition import find
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -54,11 +55,11 @@ def _give_up(draft: Draft, reason: str) -> None:
     draft.ended = True
 
 
-def orphans(snapshot: Snapshot, settings: Settings) -> Iterator[TerminateInstance]:
-    """Instances of this cluster that no NodeClaim stands for.
+def orphans(snapshot: Snapshot, settings: Settings) -> Iterator[TerminateInstance | DeleteNode]:
+    """The end of instances of this cluster that no NodeClaim stands for.
 
     One that is younger than `orphan_grace` may belong to a NodeClaim that has not been seen yet; one whose NodeClaim
-    has no instance yet will be adopted by that claim's launch.
+    has no instance yet will be adopted by that claim's launch. One that runs a registered Node is drained first.
     """
     if snapshot.instances is None:
         return
@@ -69,5 +70,12 @@ def orphans(snapshot: Snapshot, settings: Settings) -> Iterator[TerminateInstanc
         claim = claims.get(instance.node_claim)
         adoptable = claim is not None and not claim.provider_id
         young = snapshot.instances.asked - instance.launched < settings.orphan_grace
-        if not (instance.terminating or instance.provider_id in wanted or adoptable or young):
+        if instance.terminating or instance.provider_id in wanted or adoptable or young:
+            continue
+        nodes = snapshot.nodes_of.get(instance.provider_id, ())
+        held = [n for n in nodes if labels.TERMINATION_FINALIZER in n.meta.finalizers]
+        yield from (
+            DeleteNode(name=n.meta.name, uid=n.meta.uid) for n in held if n.meta.deleted is None
+        )
+        if not held:
             yield TerminateInstance(provider_id=instance.provider_id, node_claim="")

@@ -52,9 +52,9 @@ _SOLD_OUT: Final = timedelta(minutes=3)
 _NOMINATED: Final = timedelta(seconds=20)
 """How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
-"""How long a NodeClaim may take to appear in the watch after it was asked for."""
+"""How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for."""
 _UNSURE: Final = timedelta(seconds=20)
-"""The same when nobody knows whether it was made; meanwhile its pods wait, perhaps in vain."""
+"""The same when nobody knows whether it was done; meanwhile pods wait for it, perhaps in vain."""
 _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
@@ -80,6 +80,7 @@ class Cluster:
         self._sold_out: dict[Pool, datetime | None] = {}
         self._interruptions = InterruptionIndex()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
+        self._ending: dict[str, datetime] = {}
         self._nominations: dict[str, Nomination] = {}
         self._last_pass: datetime | None = None
         self._unschedulable: tuple[Unschedulable, ...] = ()
@@ -128,6 +129,8 @@ class Cluster:
                 claim = command.node_claim
                 self._expected[claim.meta.name] = (claim, now + _EXPECTED)
                 self._nominate(dict.fromkeys(command.pods, claim.meta.name), now)
+            case commands.DeleteNodeClaim():
+                self._ending[command.name] = now + _EXPECTED
             case commands.Launch():
                 self._launch_failures.pop(command.node_claim.meta.name, None)
             case _:
@@ -152,6 +155,7 @@ class Cluster:
             if until is None or until > now
         }
         self._expected = {n: (c, until) for n, (c, until) in self._expected.items() if now < until}
+        self._ending = {name: until for name, until in self._ending.items() if now < until}
         self._pods.stamp(now)
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
@@ -239,6 +243,9 @@ class Cluster:
                 self._inflight.failed(
                     f"Create/{command.node_claim.nodepool}", error, event.finished, retry_after
                 )
+            case commands.DeleteNodeClaim():
+                if self._ending.pop(command.name, None) is not None and event.unsure:
+                    self._ending[command.name] = event.finished + _UNSURE
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
                 young = self._is_young(command.node_claim, event.finished)
                 if not (isinstance(error, errors.InstanceUnknown) and young):
@@ -332,6 +339,7 @@ class Cluster:
             pods=self._pods.on(name),
             pod_event=self._pods.last_event(name),
             expected=expected,
+            ending=claim is not None and claim.meta.name in self._ending,
         )
 
 

@@ -32,6 +32,8 @@ class StateNode:
     """When a pod was last seen to come or go; None when none was since the start."""
     expected: bool = False
     """The NodeClaim has been asked for and not been seen yet."""
+    ending: bool = False
+    """The NodeClaim's deletion has been asked for and not been seen yet."""
 
     @property
     def name(self) -> str:
@@ -72,6 +74,8 @@ class StateNode:
     @property
     def is_deleting(self) -> bool:
         """It is on its way out: nothing is planned onto it."""
+        if self.ending:
+            return True
         if self.claim is not None and (
             self.claim.meta.deleted is not None or self.claim.is_true("InstanceTerminating")
         ):

@@ -25,5 +25,5 @@ class AwsError(Exception):
         self.fields = fields or {}
 
 
-class NotOurs(Exception):  # noqa: N818 a way on, not an error
+class NotOurs(Exception):
     """Raised by an operation that leaves this very call to moto."""

@@ -30,7 +30,7 @@ _BLOCK_BYTES = 1 << 20
 _NETWORK_ERRORS = (OSError, http.client.HTTPException)
 
 
-class ReleaseUnusable(Exception):  # noqa: N818 - named by what happened, as everywhere here
+class ReleaseUnusable(Exception):
     """A release could not be taken; the message says why. The bundle can still be built."""
 
 

@@ -149,7 +149,7 @@ def _offering(entry: Mapping[str, Any]) -> Offering:
         if key not in single:
             raise ValueError(f"has an offering without exactly one value of {key}")
     price = float(entry["price"])
-    if price < 0:
+    if not 0 <= price < float("inf"):
         raise ValueError(f"has an offering at {price} $/h; a price is at least 0")
     return Offering(
         requirements=requirements,
