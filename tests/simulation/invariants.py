@@ -158,7 +158,7 @@ class Invariants:
             live.setdefault(machine.uid, []).append(machine.id)
             if machine.uid in claims:
                 self.alone.pop(machine.id, None)
-            elif leads and not self._is_drained(machine):
+            elif leads and not self.is_drained(machine):
                 self._count(self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim")
         for uid, ids in live.items():
             if len(ids) > 1 and leads:
@@ -166,7 +166,7 @@ class Invariants:
             elif len(ids) == 1:
                 self.doubled.pop(uid, None)
 
-    def _is_drained(self, machine: "Machine") -> bool:
+    def is_drained(self, machine: "Machine") -> bool:
         """Its Node is going, and waits for its pods: nothing may end it before."""
         node = self.world.api.objects[NODES].get(machine.node)
         return node is not None and is_leaving(node) and not machine.dead

@@ -272,7 +272,13 @@ class History:
             for p in world.api.all(PODS)
             if not world.workloads.apps[apiserver.app_of(p)].daemon
         }
-        return [
+        wanted = {c["metadata"]["uid"]: True for c in world.api.all(CLAIMS)}
+        orphans = [
+            f"instance {m.id} has no NodeClaim"
+            for m in world.ec2.machines.values()
+            if m.is_live and m.uid not in wanted and not world.invariants.is_drained(m)
+        ]
+        return orphans + [
             f"node {name} runs nothing"
             for name, node in world.api.objects[NODES].items()
             if name not in busy and name != "ip-system" and self._may_go(node)

@@ -46,9 +46,7 @@ def allowance(snapshot: Snapshot, reason: str, now: datetime) -> Allowance:
         counted = [
             s for s in nodes if s.claim is not None and not s.claim.is_true("InstanceTerminating")
         ]
-        going = [
-            s for s in counted if s.is_deleting or (s.node is not None and not s.node.is_ready)
-        ]
+        going = [s for s in counted if s.is_leaving or (s.node is not None and not s.node.is_ready)]
         allowed = budget.allowed(pool.budgets, reason, len(counted), now)
         made.left[name] = None if allowed is None else max(allowed - len(going), 0)
     return made

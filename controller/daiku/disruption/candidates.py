@@ -50,7 +50,7 @@ def find(
     kept: list[Kept] = []
     expected_on = {target: pod for pod, target in sorted(placements.items(), reverse=True)}
     for state_node in snapshot.state_nodes:
-        if state_node.claim is None or state_node.is_deleting or state_node.expected:
+        if state_node.claim is None or state_node.is_leaving or state_node.expected:
             continue
         candidate = _candidate(state_node, snapshot, expected_on, now)
         if isinstance(candidate, Kept):

@@ -106,7 +106,7 @@ def _budgets(commands: Sequence[Command], snapshot: Snapshot, now: datetime) -> 
             if s.nodepool == pool.meta.name and s.claim is not None and s.is_initialized
         ]
         allowed = budget.allowed(pool.budgets, _EMPTY, len(ours), now)
-        going = sum(1 for s in ours if s.is_deleting)
+        going = sum(1 for s in ours if s.is_leaving)
         names = {s.claim_name: True for s in ours}
         for command in commands:
             if (

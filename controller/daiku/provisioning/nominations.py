@@ -59,7 +59,7 @@ def _target(pod: Pod, snapshot: Snapshot, now: datetime) -> StateNode | None:
     if nomination is None:
         return None
     target = snapshot.by_name.get(nomination.target)
-    if target is None or target.is_deleting:
+    if target is None or target.is_leaving:
         return None
     if target.is_initialized and nomination.until <= now:
         return None

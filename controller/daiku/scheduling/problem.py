@@ -236,7 +236,7 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
 
 def _takes_pods(state_node: StateNode) -> bool:
     node = state_node.node
-    return not state_node.is_deleting and (node is None or not node.unschedulable)
+    return not state_node.is_leaving and (node is None or not node.unschedulable)
 
 
 def _is_settled(state_node: StateNode) -> bool:

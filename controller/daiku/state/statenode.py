@@ -73,14 +73,17 @@ class StateNode:
 
     @property
     def is_deleting(self) -> bool:
-        """It is on its way out: nothing is planned onto it."""
-        if self.ending:
-            return True
+        """It is on its way out, and counts no more."""
         if self.claim is not None and (
             self.claim.meta.deleted is not None or self.claim.is_true("InstanceTerminating")
         ):
             return True
         return self.node is not None and self.node.meta.deleted is not None
+
+    @property
+    def is_leaving(self) -> bool:
+        """It is on its way out, or will be when what was asked for has happened: nothing is planned onto it."""
+        return self.ending or self.is_deleting
 
     @property
     def labels(self) -> Mapping[str, str]:
