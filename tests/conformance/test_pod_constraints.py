@@ -239,6 +239,11 @@ def port(**fields: Any) -> dict[str, Any]:
             id="init containers do not count",
         ),
         pytest.param(
+            {"initContainers": [{"ports": [port(hostPort=8080)], "restartPolicy": "Always"}]},
+            [(EVERY, 8080, "TCP")],
+            id="sidecars do",
+        ),
+        pytest.param(
             {"hostNetwork": True, "containers": [{"ports": [port()]}]},
             [(EVERY, 80, "TCP")],
             id="on the host's network every port is the host's",

@@ -101,13 +101,14 @@ def spread(raw: bytes, pod_labels: Mapping[str, str]) -> tuple[Spread, ...]:
 
 
 def host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
-    """The ports of its node that a pod takes, each once; those of init containers do not count.
+    """The ports of its node that a pod takes, each once; of init containers those of sidecars count.
 
     On the host's network every port of a container is one, as the API server fills in.
     """
+    sidecars = (c for c in spec.init_containers or () if c.restart_policy == "Always")
     taken = [
         HostPort(ip=p.host_ip or "0.0.0.0", port=port, protocol=p.protocol or "TCP")  # noqa: S104 - read, not bound
-        for c in spec.containers or ()
+        for c in (*(spec.containers or ()), *sidecars)
         for p in c.ports or ()
         if (port := p.host_port or (p.container_port if spec.host_network else None))
     ]
