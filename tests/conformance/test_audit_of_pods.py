@@ -261,6 +261,14 @@ LONELY = foo(pod_affinity=(near(),))
             Case(coming=[("node1", other(pod_affinity=(near(),)))]), False, id="nobody is there"
         ),
         pytest.param(
+            Case(
+                there=[("node1", foo(deleted=NOW))],
+                coming=[("node1", other(pod_affinity=(near(),)))],
+            ),
+            False,
+            id="one that is on its way out is no company",
+        ),
+        pytest.param(
             Case(coming=[("node1", LONELY)]), True, id="the first of a group that asks for itself"
         ),
         pytest.param(
@@ -377,8 +385,8 @@ REFUSES = {"pod_anti_affinity": (near(),)}
         ),
         pytest.param(
             Case(there=[("node1", foo(deleted=NOW))], coming=[("node1", other(**REFUSES))]),
-            True,
-            id="one that is on its way out is not in the way",
+            False,
+            id="one that is on its way out is still in the way",
         ),
         pytest.param(
             Case(there=[("node1", foo("elsewhere"))], coming=[("node1", other(**REFUSES))]),

@@ -8,7 +8,8 @@ Anti-affinity is looked at from both sides: pods that come must not be refused b
 them, nor each other.
 
 Source: kube-scheduler, interpodaffinity: for affinity only pods count that match all terms together; for
-anti-affinity each term stands alone, and a node without the label refuses nobody.
+anti-affinity each term stands alone, and a node without the label refuses nobody. Pods that are on their way out
+still refuse and are refused, but are no company to rely on.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from daiku.model.pod import Pod
 from daiku.model.topology import AffinityTerm
 from daiku.scheduling.audit import crowd
 from daiku.scheduling.audit.crowd import Crowd, Kind
-from daiku.scheduling.audit.ground import Ground, Place, counts
+from daiku.scheduling.audit.ground import Ground, Place
 from daiku.scheduling.audit.violation import Violation
 
 Terms = tuple[AffinityTerm, ...]
@@ -120,7 +121,7 @@ def _required(ground: Ground, everyone: Crowd) -> Iterator[Violation]:
         for index in at:
             company.let_in(kind, ground.places[index])
     for place, pod in ground.coming:
-        if not pod.pod_affinity and counts(pod):
+        if not pod.pod_affinity and pod.meta.deleted is None:
             company.let_in(everyone.kind(pod), place)
     waiting = company.arrivals
     while waiting:
@@ -183,7 +184,7 @@ def _refusing(ground: Ground) -> dict[AffinityTerm, list[_Owner]]:
             seen: dict[Terms, bool] = {}
             for pod in pods:
                 terms = pod.pod_anti_affinity
-                if terms and terms not in seen and counts(pod):
+                if terms and terms not in seen:
                     seen[terms] = True
                     found.setdefault(terms, []).append(_Owner(index=index, pod=pod, comes=comes))
     by_term: dict[AffinityTerm, list[_Owner]] = {}
@@ -197,7 +198,7 @@ def _refused(
     term: AffinityTerm, owners: list[_Owner], ground: Ground, everyone: Crowd
 ) -> Iterator[Violation]:
     """Pods in a domain of `term` with an owner of it, where one of the two comes by the plan."""
-    there = _by_domain(term, ground, everyone.there)
+    there = _by_domain(term, ground, everyone.there, everyone.ending)
     coming = _by_domain(term, ground, everyone.coming)
     for owner in owners:
         own = 1 if crowd.means(term, everyone.kind(owner.pod)) else 0
@@ -212,11 +213,11 @@ def _refused(
 
 
 def _by_domain(
-    term: AffinityTerm, ground: Ground, pods: dict[Kind, dict[int, int]]
+    term: AffinityTerm, ground: Ground, *crowds: dict[Kind, dict[int, int]]
 ) -> dict[str, dict[int, int]]:
     """Pods that `term` means, by every domain that they may end up in, and by place."""
     found: dict[str, dict[int, int]] = {}
-    for kind, at in pods.items():
+    for kind, at in (item for pods in crowds for item in pods.items()):
         if crowd.means(term, kind):
             for index, number in at.items():
                 for domain in ground.places[index].domains(term.key):

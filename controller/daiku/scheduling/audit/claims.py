@@ -13,7 +13,7 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
-from daiku.scheduling.audit import suitability
+from daiku.scheduling.audit import ground, suitability
 from daiku.scheduling.audit.violation import Violation
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -49,7 +49,7 @@ def check(
     creations: Sequence[CreateNodeClaim], snapshot: Snapshot, catalogue: Catalogue
 ) -> Iterator[Violation]:
     """What is wrong with the NodeClaims of `creations`, each by itself and together against the limits."""
-    work = _Audit(snapshot, catalogue, {pod.meta.key: pod for pod in snapshot.waiting})
+    work = _Audit(snapshot, catalogue, {pod.meta.key: pod for pod in ground.placeable(snapshot)})
     for creation in creations:
         name = creation.node_claim.meta.name
         for rule, message in _creation(creation, work):

@@ -11,7 +11,7 @@ from daiku.model import labels
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.topology import AffinityTerm
-from daiku.scheduling.audit.ground import Ground, counts
+from daiku.scheduling.audit.ground import Ground
 
 _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """The label that every namespace has by itself."""
@@ -28,6 +28,8 @@ class Crowd:
     """The labels that matter."""
     there: dict[Kind, dict[int, int]] = field(default_factory=dict[Kind, dict[int, int]])
     """Bound pods: kind -> index of the place -> how many."""
+    ending: dict[Kind, dict[int, int]] = field(default_factory=dict[Kind, dict[int, int]])
+    """Bound pods that are on their way out, alike: they still refuse company, but are none to rely on."""
     coming: dict[Kind, dict[int, int]] = field(default_factory=dict[Kind, dict[int, int]])
     """Pods that the plan places, alike."""
 
@@ -38,17 +40,17 @@ class Crowd:
 
 
 def gather(ground: Ground, selectors: Iterable[Requirements | None]) -> Crowd:
-    """All pods that count, by what `selectors` can see."""
+    """All pods, by what `selectors` can see."""
     named = (key for s in selectors if s is not None for key in s.by_key)
     old = {new: old for old, new in labels.ALIASES.items()}
     keys = sorted(dict.fromkeys(k for key in named for k in (key, old.get(key, key))))
     crowd = Crowd(keys=tuple(keys))
     for index, place in enumerate(ground.places):
-        for pods, counted in ((place.there, crowd.there), (place.coming, crowd.coming)):
+        for pods, steady in ((place.there, crowd.there), (place.coming, crowd.coming)):
             for pod in pods:
-                if counts(pod):
-                    at = counted.setdefault(crowd.kind(pod), {})
-                    at[index] = at.get(index, 0) + 1
+                counted = steady if pod.meta.deleted is None else crowd.ending
+                at = counted.setdefault(crowd.kind(pod), {})
+                at[index] = at.get(index, 0) + 1
     return crowd
 
 

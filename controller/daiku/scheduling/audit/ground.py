@@ -33,8 +33,10 @@ class Place:
     taints: tuple[Taint, ...]
     is_sure: bool
     """Its labels are known: it is launched, or was never anything but a Node."""
+    is_leaving: bool = False
+    """It is on its way out, and its domain may go with it."""
     there: Sequence[Pod] = ()
-    """Bound to it and not finished."""
+    """Bound to it, not finished, and not moved elsewhere by the plan."""
     coming: list[Pod] = field(default_factory=list[Pod])
     """Placed on it by the plan."""
     command: CreateNodeClaim | None = None
@@ -91,19 +93,20 @@ def survey(
     """The places of `snapshot` and those that `creations` make, with pods as `placements` put them."""
     by_name: dict[str, Place] = {}
     places: list[Place] = []
+    target_of = dict(placements)
+    for creation in creations:
+        target_of |= dict.fromkeys(creation.pods, creation.node_claim.meta.name)
     for state_node in snapshot.state_nodes:
-        place = _of_state_node(state_node, catalogue)
+        place = _of_state_node(state_node, target_of, catalogue)
         places.append(place)
         by_name[state_node.claim_name] = by_name[state_node.name] = place
-    target_of = dict(placements)
     for creation in creations:
         claim = creation.node_claim
         place = _of_claim(claim, catalogue)
         place.command = creation
         places.append(place)
         by_name[claim.meta.name] = place
-        target_of |= dict.fromkeys(creation.pods, claim.meta.name)
-    for pod in snapshot.waiting:
+    for pod in placeable(snapshot):
         place = by_name.get(target_of.get(pod.meta.key, ""))
         if place is not None:
             place.coming.append(pod)
@@ -115,15 +118,20 @@ def survey(
     )
 
 
-def counts(pod: Pod) -> bool:
-    """Whether other pods have to reckon with `pod`: it is neither finished nor on its way out."""
-    return pod.is_active
+def placeable(snapshot: Snapshot) -> tuple[Pod, ...]:
+    """Pods that a plan may place: those that wait, and those whose nodes are on their way out."""
+    leaving = (s for s in snapshot.state_nodes if s.is_deleting)
+    return (*snapshot.waiting, *(p for s in leaving for p in s.pods if p.is_reschedulable))
 
 
-def _of_state_node(state_node: StateNode, catalogue: Catalogue) -> Place:
+def _of_state_node(
+    state_node: StateNode, target_of: Mapping[str, str], catalogue: Catalogue
+) -> Place:
     claim = state_node.claim
     if claim is not None and not state_node.provider_id:
-        return _of_claim(claim, catalogue)
+        place = _of_claim(claim, catalogue)
+        place.is_leaving = state_node.is_deleting
+        return place
     known = {labels.HOSTNAME: state_node.name, **state_node.labels}
     named = Requirements.of(Requirement.parse(NODE_NAME, "In", (state_node.name,)))
     return Place(
@@ -131,7 +139,12 @@ def _of_state_node(state_node: StateNode, catalogue: Catalogue) -> Place:
         becomes=Requirements.from_labels(known) & named,
         taints=state_node.taints,
         is_sure=True,
-        there=[pod for pod in state_node.pods if not pod.is_finished],
+        is_leaving=state_node.is_deleting,
+        there=[
+            pod
+            for pod in state_node.pods
+            if not pod.is_finished and not (state_node.is_deleting and pod.meta.key in target_of)
+        ],
     )
 
 

@@ -9,8 +9,7 @@ from daiku.commands import CreateNodeClaim
 from daiku.model import resources
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirement, Requirements
-from daiku.scheduling.audit import suitability
-from daiku.scheduling.audit.ground import NODE_NAME
+from daiku.scheduling.audit import ground, suitability
 from daiku.scheduling.audit.violation import Violation
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -21,7 +20,7 @@ def check(
 ) -> Iterator[Violation]:
     """What is wrong with placements on nodes that are there, or whose NodeClaims are."""
     created = frozenset(c.node_claim.meta.name for c in creations)
-    pods = {pod.meta.key: pod for pod in snapshot.waiting}
+    pods = {pod.meta.key: pod for pod in ground.placeable(snapshot)}
     coming: dict[str, list[Pod]] = {}
     for key, target in sorted(placements.items()):
         if key in pods and target not in created:
@@ -36,7 +35,7 @@ def check(
             yield from _room(state_node, those)
         if state_node.claim is None or state_node.is_registered:
             sure = Requirements.from_labels(state_node.labels)
-            sure &= Requirements.of(Requirement.parse(NODE_NAME, "In", (state_node.name,)))
+            sure &= Requirements.of(Requirement.parse(ground.NODE_NAME, "In", (state_node.name,)))
             for pod in those:
                 for rule, message in suitability.problems(pod, state_node.taints, sure):
                     yield _violation(rule, pod, target, f"node {target}: {message}")

@@ -86,10 +86,9 @@ def _check_constraint(
 ) -> Iterator[Violation]:
     key = constraint.key
     counted = _count(group.pod, constraint, eligible, everyone)
-    sure = dict.fromkeys(
-        d for p in eligible.values() for d in p.domains(key) if len(p.domains(key)) == 1
-    )
-    possible = dict.fromkeys(d for p in eligible.values() for d in p.domains(key))
+    lasting = [p.domains(key) for p in eligible.values() if not p.is_leaving]
+    sure = dict.fromkeys(domains[0] for domains in lasting if len(domains) == 1)
+    possible = dict.fromkeys(domain for domains in lasting for domain in domains)
     least = min((counted.get(domain, 0) for domain in possible), default=0)
     if len(sure) < constraint.min_domains:
         least = 0
