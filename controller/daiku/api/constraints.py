@@ -148,6 +148,12 @@ def unsupported(
     return tuple(name for name, found in there if found and name in UNSOLVED)
 
 
+def alternatives(found: wire.NodeSelector) -> tuple[Requirements, ...]:
+    """Terms of which one must hold; a blank one holds nowhere, and neither does having none."""
+    terms = [_node_term(t) for t in found.node_selector_terms or () if not _is_blank(t)]
+    return tuple(terms) or (_NOWHERE,)
+
+
 def _is_there(raw: bytes | msgspec.Raw) -> bool:
     return bool(raw) and bytes(raw) != b"null"
 
@@ -207,7 +213,7 @@ def _affinity(raw: bytes, namespace: str, chosen: Chosen) -> Affinity:
     far = found.pod_anti_affinity or wire.PodAffinity()
     required = nodes.required_during_scheduling_ignored_during_execution
     return Affinity(
-        required_nodes=() if required is None else _alternatives(required),
+        required_nodes=() if required is None else alternatives(required),
         preferred_nodes=tuple(
             Preferred(weight=w.weight, node=_node_term(w.preference))
             for w in nodes.preferred_during_scheduling_ignored_during_execution or ()
@@ -218,12 +224,6 @@ def _affinity(raw: bytes, namespace: str, chosen: Chosen) -> Affinity:
         required_anti=_terms(far, namespace, chosen),
         preferred_anti=_weighted(far, namespace, chosen),
     )
-
-
-def _alternatives(found: wire.NodeSelector) -> tuple[Requirements, ...]:
-    """Terms of which one must hold; a blank one holds nowhere, and neither does having none."""
-    terms = [_node_term(t) for t in found.node_selector_terms or () if not _is_blank(t)]
-    return tuple(terms) or (_NOWHERE,)
 
 
 def _is_blank(term: wire.NodeSelectorTerm) -> bool:
