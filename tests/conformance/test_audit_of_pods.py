@@ -14,6 +14,7 @@ from tests import build
 from tests.build import NOW
 
 from daiku.model import labels
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.requirements import NO_REQUIREMENTS, Requirements
@@ -449,3 +450,21 @@ def test_a_pod_that_names_a_port_twice_does_not_clash_with_itself() -> None:
     )
 
     assert Case(coming=[("node1", both)]).rules() == []
+
+
+def test_a_namespace_is_selected_by_its_labels() -> None:
+    company = near(namespaces=(), namespace_selector=Requirements.from_labels({"team": "payments"}))
+    comes = other(pod_anti_affinity=(company,))
+    bound = replace(foo("shop"), node_name="node1", unschedulable=False)
+    shop = Namespace(meta=build.meta("shop", labels={"team": "payments"}))
+    world = build.cluster(*nodes(), bound, comes, shop)
+
+    found = audit.audit([], {comes.meta.key: "node2"}, world.snapshot(NOW), world.catalogue)
+
+    assert [v.rule for v in found] == ["PodAntiAffinity"]
+
+
+def test_a_constraint_that_nobody_plans_for_is_not_held_against_the_plan() -> None:
+    comes = replace(BY_ZONE, unsupported=("topologySpreadConstraints",))
+
+    assert Case(there=THREE, coming=[("node1", comes)]).rules() == []

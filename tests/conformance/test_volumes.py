@@ -13,6 +13,7 @@ from tests import build
 from daiku.api import decode_volumes
 from daiku.model import labels
 from daiku.model.requirements import NO_REQUIREMENTS, Requirements
+from daiku.scheduling import audit
 from daiku.state.volumes import OverLimit, Volumes
 
 EBS = "ebs.csi.aws.com"
@@ -190,3 +191,33 @@ def test_a_node_takes_so_many_volumes(
 
 def test_a_node_without_limits_takes_any_number() -> None:
     assert book().over_limits("other", [], build.pod(volume_claims=("in-a", "old"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("claims", "there", "legal"),
+    [
+        pytest.param(("in-a",), (), True, id="the zone of the volume"),
+        pytest.param(("in-b",), (), False, id="another zone"),
+        pytest.param(("missing",), (), False, id="a claim that is not there"),
+        pytest.param(("new-waits",), ("in-a", "old"), False, id="one more than the node takes"),
+    ],
+)
+def test_the_audit_looks_at_volumes(
+    claims: tuple[str, ...], there: tuple[str, ...], legal: bool
+) -> None:
+    known = book()
+    node = build.node("node", labels_of={labels.ZONE: "a"}, provider_id="i-1")
+    comes = build.pod("comes", volume_claims=claims)
+    of_volumes = (
+        *known.claims.values(),
+        *known.volumes.values(),
+        *known.classes.values(),
+        *known.csi_nodes.values(),
+    )
+    world = build.cluster(
+        node, comes, build.pod("there", node="node", volume_claims=there), *of_volumes
+    )
+
+    found = audit.audit([], {comes.meta.key: "node"}, world.snapshot(build.NOW), world.catalogue)
+
+    assert [v.rule for v in found] == ([] if legal else ["Volumes"])

@@ -20,6 +20,7 @@ from daiku.model import resources
 from daiku.model.condition import Condition, Status
 from daiku.model.daemonset import DaemonSet
 from daiku.model.meta import Meta, Owner
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
@@ -145,6 +146,11 @@ def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
         selector=found.spec.selector,
         disruptions_allowed=found.status.disruptions_allowed or 0,
     )
+
+
+def namespace(content: bytes) -> Namespace:
+    """Read a namespace."""
+    return Namespace(meta=meta(_meta_decoder.decode(content).metadata))
 
 
 def meta(found: wire.ObjectMeta, annotations: Mapping[str, str] | None = None) -> Meta:

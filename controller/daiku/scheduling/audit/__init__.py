@@ -5,7 +5,7 @@ on purpose, and stricter where that is simpler: a NodeClaim must suit its pods w
 launched and wherever, and what pods ask of each other must hold once all of them are where the plan puts them.
 
 One module per question: `claims` (is a new node worth having?), `nodes` (do pods fit what is there?), `spread`,
-`affinity`, `ports`. They share `ground`: every place for pods there is or will be.
+`affinity`, `ports`, `volumes`. They share `ground`: every place for pods there is or will be.
 
 Source: kube-scheduler's filters; karpenter.sh/v1.
 """
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from daiku.commands import Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
-from daiku.scheduling.audit import affinity, claims, ground, nodes, ports, spread
+from daiku.scheduling.audit import affinity, claims, ground, nodes, ports, spread, volumes
 from daiku.scheduling.audit.violation import Violation
 from daiku.state.snapshot import Snapshot
 
@@ -43,4 +43,5 @@ def audit(
         *ports.check(there, snapshot),
         *spread.check(there),
         *affinity.check(there),
+        *volumes.check(there, snapshot),
     )

@@ -159,7 +159,7 @@ def _company(ground: Ground, everyone: Crowd) -> _Company:
                 reach = reaches.setdefault(terms, _Reach(terms=terms))
                 arrivals.append(_Arrival(place=place, kind=kind, pod=pod, reach=reach))
     sought = {
-        kind: [r for r in reaches.values() if all(crowd.means(t, kind) for t in r.terms)]
+        kind: [r for r in reaches.values() if all(everyone.is_meant(t, kind) for t in r.terms)]
         for kind in {**everyone.there, **everyone.coming}
     }
     return _Company(arrivals=arrivals, sought=sought)
@@ -198,10 +198,10 @@ def _refused(
     term: AffinityTerm, owners: list[_Owner], ground: Ground, everyone: Crowd
 ) -> Iterator[Violation]:
     """Pods in a domain of `term` with an owner of it, where one of the two comes by the plan."""
-    there = _by_domain(term, ground, everyone.there, everyone.ending)
-    coming = _by_domain(term, ground, everyone.coming)
+    there = _by_domain(term, ground, everyone, everyone.there, everyone.ending)
+    coming = _by_domain(term, ground, everyone, everyone.coming)
     for owner in owners:
-        own = 1 if crowd.means(term, everyone.kind(owner.pod)) else 0
+        own = 1 if everyone.is_meant(term, everyone.kind(owner.pod)) else 0
         for domain in ground.places[owner.index].domains(term.key):
             found = sum(coming.get(domain, {}).values())
             if owner.comes:
@@ -213,12 +213,12 @@ def _refused(
 
 
 def _by_domain(
-    term: AffinityTerm, ground: Ground, *crowds: dict[Kind, dict[int, int]]
+    term: AffinityTerm, ground: Ground, everyone: Crowd, *crowds: dict[Kind, dict[int, int]]
 ) -> dict[str, dict[int, int]]:
     """Pods that `term` means, by every domain that they may end up in, and by place."""
     found: dict[str, dict[int, int]] = {}
     for kind, at in (item for pods in crowds for item in pods.items()):
-        if crowd.means(term, kind):
+        if everyone.is_meant(term, kind):
             for index, number in at.items():
                 for domain in ground.places[index].domains(term.key):
                     by_place = found.setdefault(domain, {})

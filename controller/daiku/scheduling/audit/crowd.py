@@ -26,6 +26,8 @@ class Crowd:
 
     keys: tuple[str, ...]
     """The labels that matter."""
+    namespaces: Mapping[str, Mapping[str, str]]
+    """Labels of namespaces, by name."""
     there: dict[Kind, dict[int, int]] = field(default_factory=dict[Kind, dict[int, int]])
     """Bound pods: kind -> index of the place -> how many."""
     ending: dict[Kind, dict[int, int]] = field(default_factory=dict[Kind, dict[int, int]])
@@ -38,13 +40,20 @@ class Crowd:
         own = pod.meta.labels
         return pod.meta.namespace, tuple((key, own[key]) for key in self.keys if key in own)
 
+    def is_meant(self, term: AffinityTerm, kind: Kind) -> bool:
+        """Whether a term of pod affinity means pods of `kind`."""
+        namespace, own = kind
+        known = {_NAMESPACE_NAME: namespace, **self.namespaces.get(namespace, {})}
+        near = namespace in term.namespaces or selects(term.namespace_selector, known)
+        return near and selects(term.selector, dict(own))
+
 
 def gather(ground: Ground, selectors: Iterable[Requirements | None]) -> Crowd:
     """All pods, by what `selectors` can see."""
     named = (key for s in selectors if s is not None for key in s.by_key)
     old = {new: old for old, new in labels.ALIASES.items()}
     keys = sorted(dict.fromkeys(k for key in named for k in (key, old.get(key, key))))
-    crowd = Crowd(keys=tuple(keys))
+    crowd = Crowd(keys=tuple(keys), namespaces=ground.namespaces)
     for index, place in enumerate(ground.places):
         for pods, steady in ((place.there, crowd.there), (place.coming, crowd.coming)):
             for pod in pods:
@@ -62,15 +71,3 @@ def selects(selector: Requirements | None, own: Mapping[str, str]) -> bool:
     return all(
         r.has(known[r.key]) if r.key in known else r.absent for r in selector.by_key.values()
     )
-
-
-def means(term: AffinityTerm, kind: Kind) -> bool:
-    """Whether a term of pod affinity means pods of `kind`.
-
-    Of a namespace's labels only its name is known here.
-    """
-    namespace, own = kind
-    near = namespace in term.namespaces or selects(
-        term.namespace_selector, {_NAMESPACE_NAME: namespace}
-    )
-    return near and selects(term.selector, dict(own))

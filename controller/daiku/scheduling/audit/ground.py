@@ -5,7 +5,7 @@ nothing can rely on it, and it may stand in the way in each of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daiku.commands import CreateNodeClaim
@@ -21,6 +21,14 @@ from daiku.state.statenode import StateNode
 
 NODE_NAME: Final = "metadata.name"
 """The field that `matchFields` of node affinity asks for; read like a label."""
+_UNPLANNED: Final[Mapping[str, Mapping[str, tuple[()]]]] = {
+    "topologySpreadConstraints": {"spread": ()},
+    "podAffinity": {"pod_affinity": ()},
+    "podAntiAffinity": {"pod_anti_affinity": ()},
+    "hostPort": {"host_ports": ()},
+    "volumes": {"volume_claims": ()},
+}
+"""Constraints that a pod may be planned without, as its field `unsupported` says -> the field that goes."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -80,6 +88,8 @@ class Ground:
 
     places: tuple[Place, ...]
     """In the order of their names."""
+    namespaces: Mapping[str, Mapping[str, str]]
+    """Labels of namespaces, by name."""
     coming: tuple[tuple[Place, Pod], ...]
     """Pods that the plan places, with their places, in the order of both their names."""
 
@@ -109,12 +119,14 @@ def survey(
     for pod in placeable(snapshot):
         place = by_name.get(target_of.get(pod.meta.key, ""))
         if place is not None:
-            place.coming.append(pod)
+            place.coming.append(_as_planned(pod))
     ordered = tuple(sorted(places, key=lambda p: p.name))
     for index, place in enumerate(ordered):
         place.index = index
     return Ground(
-        places=ordered, coming=tuple((place, pod) for place in ordered for pod in place.coming)
+        places=ordered,
+        namespaces=snapshot.namespaces,
+        coming=tuple((place, pod) for place in ordered for pod in place.coming),
     )
 
 
@@ -122,6 +134,12 @@ def placeable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that a plan may place: those that wait, and those whose nodes are on their way out."""
     leaving = (s for s in snapshot.state_nodes if s.is_deleting)
     return (*snapshot.waiting, *(p for s in leaving for p in s.pods if p.is_reschedulable))
+
+
+def _as_planned(pod: Pod) -> Pod:
+    """A pod without the constraints that nobody plans for."""
+    left_out = {k: v for name in pod.unsupported for k, v in _UNPLANNED.get(name, {}).items()}
+    return replace(pod, **left_out) if left_out else pod
 
 
 def _of_state_node(
@@ -141,7 +159,7 @@ def _of_state_node(
         is_sure=True,
         is_leaving=state_node.is_deleting,
         there=[
-            pod
+            _as_planned(pod)
             for pod in state_node.pods
             if not pod.is_finished and not (state_node.is_deleting and pod.meta.key in target_of)
         ],
