@@ -6,6 +6,7 @@ read them (`daiku run --help` shows them all). The core sees this value and noth
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,5 +33,9 @@ class Settings:
     """Time box of one solve. More than 0."""
     per_node_cost_usd_per_hour: float = 0.0
     """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
+    preference_policy: Literal["Respect", "Ignore"] = "Respect"
+    """Whether nodes are made for what pods prefer, as long as that is possible. PREFERENCE_POLICY."""
+    min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
+    """Whether no node is made when fewer values are left than `minValues` asks. MIN_VALUES_POLICY."""
     extra: dict[str, str] = field(default_factory=dict[str, str])
     """Feature gates by name; unknown ones are refused at start."""
