@@ -70,11 +70,11 @@ def read(manifest: dict[str, Any]) -> Pod:
     return replace(decode.pod(json.dumps(manifest).encode()), unschedulable=True)
 
 
-def is_legal(pods: Sequence[tuple[Pod, str]], nodes: Sequence[Node], bound: Sequence[Pod]) -> bool:
-    """Whether the audit agrees that `pods` go to those nodes."""
-    world = build.cluster(*nodes, *bound, *(pod for pod, _ in pods))
-    placements = {pod.meta.key: name for pod, name in pods}
-    return not audit.audit([], placements, world.snapshot(NOW), world.catalogue)
+def objections(pod: Pod, name: str, nodes: Sequence[Node], bound: Sequence[Pod]) -> list[str]:
+    """What the audit has against `pod` on the node `name`."""
+    world = build.cluster(*nodes, *bound, pod)
+    found = audit.audit([], {pod.meta.key: name}, world.snapshot(NOW), world.catalogue)
+    return [violation.message for violation in found]
 
 
 @pytest.mark.parametrize("seed", range(CASES))
@@ -86,7 +86,7 @@ def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
         manifest = oracle.random_pod(rng, f"pod-{index}")
         target = rng.choice(nodes).meta.name
         pod = replace(read(manifest), unsupported=())
-        agrees = is_legal([(pod, target)], nodes, bound)
+        agrees = not objections(pod, target, nodes, bound)
 
         judged = judge.place(manifest, target)
 
@@ -141,8 +141,9 @@ def in_order(placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node]
     left, done = sorted(placed), list[str]()
     while left:
         bound = [replace(pods[k], node_name=placed[k], unschedulable=False) for k in done]
-        following = next((k for k in left if is_legal([(pods[k], placed[k])], nodes, bound)), None)
-        assert following is not None, f"no order for {left} after {done}: {placed}"
+        against = {k: objections(pods[k], placed[k], nodes, bound) for k in left}
+        following = next((k for k in left if not against[k]), None)
+        assert following is not None, f"no order after {done}: {against}; {placed}"
         done.append(following)
         left.remove(following)
     return done
