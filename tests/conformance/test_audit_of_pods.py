@@ -468,3 +468,9 @@ def test_a_constraint_that_nobody_plans_for_is_not_held_against_the_plan() -> No
     comes = replace(BY_ZONE, unsupported=("topologySpreadConstraints",))
 
     assert Case(there=THREE, coming=[("node1", comes)]).rules() == []
+
+
+def test_a_pod_that_is_placed_nowhere_breaks_no_rule() -> None:
+    world = build.cluster(*nodes(), other(pod_affinity=(near(),)))
+
+    assert audit.audit([], {}, world.snapshot(NOW), world.catalogue) == ()

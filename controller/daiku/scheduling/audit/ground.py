@@ -117,7 +117,8 @@ def survey(
         places.append(place)
         by_name[claim.meta.name] = place
     for pod in placeable(snapshot):
-        place = by_name.get(target_of.get(pod.meta.key, ""))
+        target = target_of.get(pod.meta.key)
+        place = by_name.get(target) if target else None
         if place is not None:
             place.coming.append(_as_planned(pod))
     ordered = tuple(sorted(places, key=lambda p: p.name))
