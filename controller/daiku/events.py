@@ -12,14 +12,29 @@ from daiku.cloud.provider import Instance, LaunchedInstance
 from daiku.commands import Command
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
-Object = Pod | Node | NodePool | NodeClaim | NodeClass | DaemonSet | PodDisruptionBudget
+Object = (
+    Pod
+    | Node
+    | NodePool
+    | NodeClaim
+    | NodeClass
+    | DaemonSet
+    | PodDisruptionBudget
+    | Namespace
+    | PersistentVolume
+    | PersistentVolumeClaim
+    | StorageClass
+    | CsiNode
+)
 """Every kind of object that is watched."""
 
 

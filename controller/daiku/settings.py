@@ -6,6 +6,7 @@ read them (`daiku run --help` shows them all). The core sees this value and noth
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,5 +35,9 @@ class Settings:
     """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
     drain_on_rebalance: bool = False
     """Give a node up when EC2 only recommends it. DRAIN_ON_REBALANCE_RECOMMENDATION; off, as in Karpenter."""
+    preference_policy: Literal["Respect", "Ignore"] = "Respect"
+    """Whether nodes are made for what pods prefer, as long as that is possible. PREFERENCE_POLICY."""
+    min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
+    """Whether no node is made when fewer values are left than `minValues` asks. MIN_VALUES_POLICY."""
     extra: dict[str, str] = field(default_factory=dict[str, str])
     """Feature gates by name; unknown ones are refused at start."""

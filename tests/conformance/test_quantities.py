@@ -148,6 +148,49 @@ def container(
             id="requests of the whole pod replace the sum",
         ),
         pytest.param(
+            {
+                "containers": [container("1"), container("1")],
+                "initContainers": [
+                    container("1", always=True),
+                    container("4"),
+                    container("1", always=True),
+                ],
+            },
+            {"cpu": 5000, "pods": 1},
+            id="an init container between two sidecars runs beside the first only",
+        ),
+        pytest.param(
+            {
+                "containers": [container("1", "1Ki")],
+                "initContainers": [container("500m", "8Ki")],
+            },
+            {"cpu": 1000, "memory": 8192, "pods": 1},
+            id="each resource has its own highest",
+        ),
+        pytest.param(
+            {
+                "containers": [container("1")],
+                "initContainers": [container("3")],
+                "resources": {"requests": {"cpu": "2"}},
+                "overhead": {"cpu": "1"},
+            },
+            {"cpu": 3000, "pods": 1},
+            id="requests of the whole pod replace init containers too, and overhead comes on top",
+        ),
+        pytest.param(
+            {"containers": [{}], "resources": {"limits": {"memory": "1Ki"}}},
+            {"memory": 1024, "pods": 1},
+            id="a limit of the whole pod is its request when nothing else is asked for",
+        ),
+        pytest.param(
+            {
+                "containers": [container("1")],
+                "resources": {"requests": {"nvidia.com/gpu": "1"}},
+            },
+            {"cpu": 1000, "pods": 1},
+            id="the whole pod may ask for cpu, memory and hugepages only",
+        ),
+        pytest.param(
             {"containers": [{"resources": {"limits": {"cpu": "2", "nvidia.com/gpu": "1"}}}]},
             {"cpu": 2000, "nvidia.com/gpu": 1, "pods": 1},
             id="a limit without a request is the request",

@@ -21,8 +21,11 @@ PODS, NODES, CLAIMS, POOLS = "pods", "nodes", "nodeclaims", "nodepools"
 DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS = (
     "daemonsets", "poddisruptionbudgets", "kwoknodeclasses", "leases", "events",
 )  # fmt: skip
-PLURALS: Final = (PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS)
-NAMESPACED: Final = frozenset({PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS})
+VOLUMES = ("persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes")
+PLURALS: Final = (
+    PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES,
+)  # fmt: skip
+NAMESPACED: Final = frozenset({PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, "persistentvolumeclaims"})
 WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
 WITH_GENERATION: Final = frozenset({CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES})

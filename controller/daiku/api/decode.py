@@ -1,9 +1,10 @@
 """From bytes of the API server to values of `daiku.model`, once, at the door.
 
 A kind is decoded in two steps: msgspec reads the fields of `wire`, a function here makes the model value. Pods of
-one owner spell their resources, tolerations and affinity alike, so each spelling is read once and the value shared.
+one owner spell their resources alike, so each spelling is read once and the value shared.
 Anything that cannot be read is `Unreadable`, one object at a time: one broken object never costs the others.
-Not here: Karpenter's kinds (`decode_karpenter`), which kinds there are (`kinds`).
+Not here: what a pod asks of its place (`constraints`), Karpenter's kinds (`decode_karpenter`), which kinds there
+are (`kinds`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,23 +15,21 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 import msgspec
 
-from daiku.api import wire
+from daiku.api import constraints, wire
 from daiku.model import resources
 from daiku.model.condition import Condition, Status
 from daiku.model.daemonset import DaemonSet
 from daiku.model.meta import Meta, Owner
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
-from daiku.model.requirements import Requirement, Requirements
-from daiku.model.taints import Taint, Toleration
+from daiku.model.taints import Taint
 
 T = TypeVar("T")
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 """Labels or annotations of an object that has none; shared, because thousands have none."""
-DISTINCT_SPECS_MAX: Final = 8192
-"""How many spellings of resources, tolerations and affinity are remembered; one per workload is used."""
 POD_ANNOTATIONS: Final = ("karpenter.sh/", "daiku.dev/", "kubernetes.io/config.")
 """Beginnings of the annotations of pods that are read; the rest would only cost memory."""
 
@@ -38,8 +37,6 @@ _list_decoder = msgspec.json.Decoder(wire.RawList)
 _line_decoder = msgspec.json.Decoder(wire.WatchLine)
 _status_decoder = msgspec.json.Decoder(wire.Status)
 _meta_decoder = msgspec.json.Decoder(wire.OnlyMeta)
-_affinity_decoder = msgspec.json.Decoder(wire.Affinity)
-_tolerations_decoder = msgspec.json.Decoder(list[wire.Toleration])
 
 
 class Unreadable(Exception):
@@ -151,6 +148,11 @@ def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
     )
 
 
+def namespace(content: bytes) -> Namespace:
+    """Read a namespace."""
+    return Namespace(meta=meta(_meta_decoder.decode(content).metadata))
+
+
 def meta(found: wire.ObjectMeta, annotations: Mapping[str, str] | None = None) -> Meta:
     """The metadata of an object; `annotations` are those to keep, by default all."""
     kept = found.annotations if annotations is None else annotations
@@ -222,7 +224,11 @@ def _name(content: bytes) -> str:
 def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -> Pod:
     known = {c.type: c for c in state.conditions or ()}
     scheduled, ready = known.get("PodScheduled"), known.get("Ready")
-    affinity, unsupported = _affinity(bytes(spec.affinity))
+    names, namespace = metadata.labels or NOTHING, metadata.namespace or ""
+    affinity = constraints.affinity(bytes(spec.affinity), namespace, names)
+    spread = constraints.spread(bytes(spec.topology_spread_constraints), names)
+    host_ports = constraints.host_ports(spec)
+    claims = constraints.volume_claims(spec, metadata.name)
     kept = {k: v for k, v in (metadata.annotations or {}).items() if k.startswith(POD_ANNOTATIONS)}
     return Pod(
         meta=meta(metadata, kept),
@@ -243,19 +249,27 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         if scheduled is not None and scheduled.status == "True"
         else None,
         node_selector=spec.node_selector or NOTHING,
-        required_node_affinity=affinity,
-        tolerations=_tolerations(bytes(spec.tolerations)),
+        required_node_affinity=affinity.required_nodes,
+        tolerations=constraints.tolerations(bytes(spec.tolerations)),
+        preferred_node_affinity=affinity.preferred_nodes,
+        spread=spread,
+        pod_affinity=affinity.required_pods,
+        pod_anti_affinity=affinity.required_anti,
+        preferred_pod_affinity=affinity.preferred_pods,
+        preferred_pod_anti_affinity=affinity.preferred_anti,
+        host_ports=host_ports,
+        volume_claims=claims,
         priority=spec.priority or 0,
         priority_class=spec.priority_class_name or "",
         scheduler_name=spec.scheduler_name or "default-scheduler",
         termination_grace_seconds=30
         if spec.termination_grace_period_seconds is None
         else spec.termination_grace_period_seconds,
-        unsupported=(*unsupported, *_unsupported(spec)),
+        unsupported=constraints.unsupported(spec, affinity, spread, host_ports, claims),
     )
 
 
-@lru_cache(maxsize=DISTINCT_SPECS_MAX)
+@lru_cache(maxsize=constraints.DISTINCT_SPECS_MAX)
 def _requests(
     containers: tuple[bytes, ...],
     init_containers: tuple[tuple[str, bytes], ...],
@@ -273,73 +287,6 @@ def _requests(
             "resources": _plain(whole_pod),
         }
     )
-
-
-@lru_cache(maxsize=DISTINCT_SPECS_MAX)
-def _tolerations(raw: bytes) -> tuple[Toleration, ...]:
-    return tuple(
-        Toleration(
-            key=t.key or "",
-            operator=t.operator or "Equal",
-            value=t.value or "",
-            effect=t.effect or "",
-        )
-        for t in (_tolerations_decoder.decode(raw) if raw and raw != b"null" else ())
-    )
-
-
-@lru_cache(maxsize=DISTINCT_SPECS_MAX)
-def _affinity(raw: bytes) -> tuple[tuple[Requirements, ...], tuple[str, ...]]:
-    """Required node affinity, and the names of required affinities to pods."""
-    if not raw or raw == b"null":
-        return (), ()
-    found = _affinity_decoder.decode(raw)
-    unsupported = tuple(
-        name
-        for name, each in (
-            ("podAffinity", found.pod_affinity),
-            ("podAntiAffinity", found.pod_anti_affinity),
-        )
-        if each is not None and each.required_during_scheduling_ignored_during_execution
-    )
-    node_affinity = found.node_affinity
-    required = (
-        node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
-    )
-    if required is None:
-        return (), unsupported
-    # A term without expressions matches nothing, so it is no alternative.
-    terms = (
-        [*(t.match_expressions or ()), *(t.match_fields or ())]
-        for t in required.node_selector_terms or ()
-    )
-    return tuple(requirements(term) for term in terms if term), unsupported
-
-
-def requirements(found: Sequence[wire.SelectorRequirement] | None) -> Requirements:
-    """Requirements that hold together.
-
-    Raises:
-        ValueError: One of them has an operator or values that mean nothing.
-    """
-    return Requirements.of(
-        *(Requirement.parse(r.key, r.operator, r.values or (), r.min_values) for r in found or ())
-    )
-
-
-def _unsupported(spec: wire.PodSpec) -> tuple[str, ...]:
-    """Constraints that the model does not hold, by the name of their field."""
-    names: list[str] = []
-    spread = spec.topology_spread_constraints or ()
-    if any(s.when_unsatisfiable == "DoNotSchedule" for s in spread):
-        names.append("topologySpreadConstraints")
-    if any(v.persistent_volume_claim or v.ephemeral for v in spec.volumes or ()):
-        names.append("volumes")
-    if any(p.host_port for c in spec.containers or () for p in c.ports or ()):
-        names.append("hostPort")
-    if spec.resource_claims:
-        names.append("resourceClaims")
-    return tuple(names)
 
 
 def _plain(raw: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from daiku.api import decode, wire, wire_karpenter
+from daiku.api import constraints, decode, wire, wire_karpenter
 from daiku.model import condition, labels, resources, units
 from daiku.model.budget import Budget
 from daiku.model.instance_type import NodeClassRef
@@ -44,7 +44,7 @@ def node_claim(content: bytes) -> NodeClaim:
     spec, status = found.spec, found.status
     return NodeClaim(
         meta=decode.meta(found.metadata),
-        requirements=decode.requirements(spec.requirements),
+        requirements=constraints.requirements(spec.requirements),
         requests=resources.parse(spec.resources.requests),
         node_class=_ref(spec.node_class_ref),
         taints=decode.taints(spec.taints),

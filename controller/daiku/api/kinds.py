@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from daiku import events
-from daiku.api import decode, decode_karpenter
+from daiku.api import decode, decode_karpenter, decode_volumes
 from daiku.model.daemonset import DaemonSet
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,41 @@ POD_DISRUPTION_BUDGETS: Final = Kind(
     path="/apis/policy/v1/poddisruptionbudgets",
     decode=decode.pod_disruption_budget,
 )
+NAMESPACES: Final = Kind(
+    name="Namespace",
+    api_version="v1",
+    model=Namespace,
+    path="/api/v1/namespaces",
+    decode=decode.namespace,
+)
+PERSISTENT_VOLUMES: Final = Kind(
+    name="PersistentVolume",
+    api_version="v1",
+    model=PersistentVolume,
+    path="/api/v1/persistentvolumes",
+    decode=decode_volumes.persistent_volume,
+)
+PERSISTENT_VOLUME_CLAIMS: Final = Kind(
+    name="PersistentVolumeClaim",
+    api_version="v1",
+    model=PersistentVolumeClaim,
+    path="/api/v1/persistentvolumeclaims",
+    decode=decode_volumes.persistent_volume_claim,
+)
+STORAGE_CLASSES: Final = Kind(
+    name="StorageClass",
+    api_version="storage.k8s.io/v1",
+    model=StorageClass,
+    path="/apis/storage.k8s.io/v1/storageclasses",
+    decode=decode_volumes.storage_class,
+)
+CSI_NODES: Final = Kind(
+    name="CSINode",
+    api_version="storage.k8s.io/v1",
+    model=CsiNode,
+    path="/apis/storage.k8s.io/v1/csinodes",
+    decode=decode_volumes.csi_node,
+)
 NODE_POOLS: Final = Kind(
     name="NodePool",
     api_version="karpenter.sh/v1",
@@ -84,6 +121,18 @@ KWOK_NODE_CLASSES: Final = Kind(
 
 NODE_CLASSES: Final = {kind.name: kind for kind in (EC2_NODE_CLASSES, KWOK_NODE_CLASSES)}
 """Kinds of node classes, by name."""
-EVERYWHERE: Final = (PODS, NODES, DAEMON_SETS, POD_DISRUPTION_BUDGETS, NODE_POOLS, NODE_CLAIMS)
+EVERYWHERE: Final = (
+    PODS,
+    NODES,
+    DAEMON_SETS,
+    POD_DISRUPTION_BUDGETS,
+    NODE_POOLS,
+    NODE_CLAIMS,
+    NAMESPACES,
+    PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIMS,
+    STORAGE_CLASSES,
+    CSI_NODES,
+)
 """Kinds that are watched whatever the cloud."""
 BY_NAME: Final = {kind.name: kind for kind in (*EVERYWHERE, *NODE_CLASSES.values())}

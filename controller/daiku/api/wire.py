@@ -1,7 +1,7 @@
 """What the API server sends, cut down to the fields that are read; everything else is skipped unparsed.
 
 These are wire shapes only: `decode` turns them into values of `daiku.model`. Parts that many pods of one owner have
-in common (resources, tolerations, affinity) stay raw bytes here, so that `decode` reads each spelling of them once.
+in common (resources, tolerations, affinity, spread) stay raw bytes here, so that each spelling of them is read once.
 """
 
 from datetime import datetime
@@ -94,16 +94,54 @@ class NodeSelector(Wire):
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
+class PreferredSchedulingTerm(Wire):
+    """preferredDuringSchedulingIgnoredDuringExecution[] of a node affinity."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
+
+
 class NodeAffinity(Wire):
     """spec.affinity.nodeAffinity."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = (
+        None
+    )
+
+
+class LabelSelector(Wire):
+    """Which objects are meant, by their labels."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[SelectorRequirement] | None = None
+
+
+class PodAffinityTerm(Wire):
+    """One term of pod affinity or anti-affinity."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class WeightedPodAffinityTerm(Wire):
+    """preferredDuringSchedulingIgnoredDuringExecution[] of a pod affinity or anti-affinity."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
 
 
 class PodAffinity(Wire):
     """spec.affinity.podAffinity or podAntiAffinity."""
 
-    required_during_scheduling_ignored_during_execution: list[Any] | None = None
+    required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
+    preferred_during_scheduling_ignored_during_execution: list[WeightedPodAffinityTerm] | None = (
+        None
+    )
 
 
 class Affinity(Wire):
@@ -117,7 +155,10 @@ class Affinity(Wire):
 class ContainerPort(Wire):
     """ports[]."""
 
+    container_port: int | None = None
     host_port: int | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+    protocol: str | None = None
 
 
 class Container(Wire):
@@ -128,17 +169,31 @@ class Container(Wire):
     restart_policy: str | None = None
 
 
+class ClaimSource(Wire):
+    """volumes[].persistentVolumeClaim."""
+
+    claim_name: str = ""
+
+
 class Volume(Wire):
     """volumes[]."""
 
-    persistent_volume_claim: msgspec.Raw = ABSENT
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
     ephemeral: msgspec.Raw = ABSENT
 
 
 class SpreadConstraint(Wire):
     """topologySpreadConstraints[]."""
 
+    topology_key: str = ""
+    max_skew: int = 1
     when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
 
 
 class PodSpec(Wire):
@@ -156,7 +211,8 @@ class PodSpec(Wire):
     priority_class_name: str | None = None
     scheduler_name: str | None = None
     termination_grace_period_seconds: int | None = None
-    topology_spread_constraints: list[SpreadConstraint] | None = None
+    topology_spread_constraints: msgspec.Raw = ABSENT
+    host_network: bool | None = None
     volumes: list[Volume] | None = None
     resource_claims: list[Any] | None = None
 

@@ -9,6 +9,7 @@ from daiku.model import labels, units
 from daiku.model.meta import Meta
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Toleration
+from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
 
 _CRITICAL: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 
@@ -33,6 +34,17 @@ class Pod:
     required_node_affinity: tuple[Requirements, ...] = ()
     """Terms that are alternatives (OR); empty means no restriction."""
     tolerations: tuple[Toleration, ...] = ()
+    preferred_node_affinity: tuple[Preferred, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    pod_affinity: tuple[AffinityTerm, ...] = ()
+    """Required: for each, a matching pod must be in the domain of the node."""
+    pod_anti_affinity: tuple[AffinityTerm, ...] = ()
+    """Required: for each, no matching pod may be in the domain of the node."""
+    preferred_pod_affinity: tuple[Preferred, ...] = ()
+    preferred_pod_anti_affinity: tuple[Preferred, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    volume_claims: tuple[str, ...] = ()
+    """Names of the PersistentVolumeClaims that it mounts, those of ephemeral volumes included, sorted."""
     priority: int = 0
     priority_class: str = ""
     scheduler_name: str = "default-scheduler"

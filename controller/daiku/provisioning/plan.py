@@ -54,8 +54,19 @@ def plan(
             unschedulable=snapshot.unschedulable,
             wake_at=due_at if catalogue.version else None,
         )
-    asked = problem.build(standing.loose, snapshot, catalogue, taken=standing.taken)
-    solved = solver.solve(asked, per_node_usd_per_hour=settings.per_node_cost_usd_per_hour)
+    asked = problem.build(
+        standing.loose,
+        snapshot,
+        catalogue,
+        taken=standing.taken,
+        expected_on=standing.placed,
+        preference_policy=settings.preference_policy,
+    )
+    solved = solver.solve(
+        asked,
+        per_node_usd_per_hour=settings.per_node_cost_usd_per_hour,
+        min_values_policy=settings.min_values_policy,
+    )
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
     )

@@ -18,8 +18,8 @@ from daiku.runtime.inbox import Inbox
 from daiku.runtime.threads import Supervisor
 from daiku.telemetry import log, metrics
 
-THREADS: Final = 24
-"""Calls under way at once: they only wait for others."""
+THREADS: Final = 48
+"""Calls under way at once: they only wait for others, and launches that wait together share a call."""
 QUIET: Final = (commands.Announce, commands.PatchNodePool)
 """Commands whose success is not worth a line."""
 

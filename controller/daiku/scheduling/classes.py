@@ -3,20 +3,24 @@
 Thousands of pods come from a few dozen templates. Everything that follows is decided per class, not per pod; which of
 its pods lands where does not matter.
 
-Every field of `Pod` is either part of the class or named in `IGNORED`; a test holds the two together.
+A pod's labels tell classes apart only as far as some constraint between pods looks at them: names of single pods are
+often among the labels. Every field of `Pod` is either part of the class or named in `IGNORED`; a test holds the two
+together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from daiku.model import resources
 from daiku.model.pod import Pod
 from daiku.model.requirements import NO_REQUIREMENTS, Requirements
 from daiku.model.taints import Toleration
+from daiku.model.topology import AffinityTerm, HostPort, Spread
+from daiku.scheduling import preferences
+from daiku.scheduling.preferences import Policy
 
 IGNORED: Final[Mapping[str, str]] = {
-    "meta": "identity; labels and namespace will matter once spread and pod affinity are modelled",
     "node_name": "only pods without a node are classed",
     "nominated_node_name": "kube-scheduler is about to make room itself: such a pod is not provisionable",
     "phase": "provisionable pods are pending",
@@ -29,6 +33,13 @@ IGNORED: Final[Mapping[str, str]] = {
     "termination_grace_seconds": "matters when a node is drained",
 }
 """Fields of a pod on which no scheduling decision depends -> why not."""
+
+_T = TypeVar("_T")
+
+_OBEYED: Final = frozenset(
+    {"podAffinity", "podAntiAffinity", "topologySpreadConstraints", "hostPort"}
+)
+"""What a pod may name as unsupported although the solver obeys it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,21 @@ class PodClass:
     tolerations: tuple[Toleration, ...]
     unsupported: tuple[str, ...] = ()
     """Constraints that are not modelled yet and were left out."""
+    namespace: str = ""
+    """Empty when no constraint between pods is about."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Those that some constraint between pods looks at, in the order of keys."""
+    spread: tuple[Spread, ...] = ()
+    """Each has to hold, whether it was a wish or not."""
+    near: tuple[tuple[AffinityTerm, ...], ...] = ()
+    """For each group, a pod that matches all its terms must be in the domain of every term."""
+    apart: tuple[AffinityTerm, ...] = ()
+    """For each, no matching pod may be in the domain, whoever comes first."""
+    shuns: tuple[AffinityTerm, ...] = ()
+    """As `apart`, but pods that come later may join: a preference that has not been given up."""
+    host_ports: tuple[HostPort, ...] = ()
+    minds_preferences: bool = False
+    """Whether taints of effect PreferNoSchedule keep it away."""
 
     def amount(self, resource: str) -> int:
         """How much of `resource` each of its pods asks for."""
@@ -56,47 +82,229 @@ class Counted:
     pod_class: PodClass
     pods: tuple[str, ...]
     """namespace/name of each, in order."""
+    relaxed: tuple[PodClass, ...] = ()
+    """What they ask for instead if there is no place for them, one preference less each."""
 
 
-def count(pods: Iterable[Pod]) -> tuple[Counted, ...]:
-    """The classes that `pods` fall into: the largest cpu request first, then memory, then by what they ask."""
+def seen_labels(pods: Iterable[Pod], bound: Iterable[Pod] = ()) -> frozenset[str] | None:
+    """Label keys that some constraint between pods looks at; None when there is no such constraint.
+
+    Args:
+        pods: Pods to be placed.
+        bound: Pods that run; of theirs only anti-affinity still matters.
+    """
+    terms: dict[int, AffinityTerm | Spread] = {}
+    for pod in pods:
+        if pod.spread or pod.pod_affinity or pod.pod_anti_affinity:
+            for term in (*pod.spread, *pod.pod_affinity, *pod.pod_anti_affinity):
+                terms[id(term)] = term
+        if pod.preferred_pod_affinity or pod.preferred_pod_anti_affinity:
+            for wish in (*pod.preferred_pod_affinity, *pod.preferred_pod_anti_affinity):
+                if wish.pods is not None:
+                    terms[id(wish.pods)] = wish.pods
+    for pod in bound:
+        for term in pod.pod_anti_affinity:
+            terms[id(term)] = term
+    if not terms:
+        return None
+    return frozenset(r.key for t in terms.values() for r in t.selector or ())
+
+
+def count(
+    pods: Iterable[Pod],
+    seen: frozenset[str] | None = None,
+    policy: Policy = "Respect",
+    *,
+    taints_preferred: bool = False,
+) -> tuple[Counted, ...]:
+    """The classes that `pods` fall into: the largest cpu request first, then memory, then by what they ask.
+
+    Args:
+        pods: Pods to be placed.
+        seen: What `seen_labels` says.
+        policy: Whether preferences count.
+        taints_preferred: Whether any node or NodePool has a taint of effect PreferNoSchedule.
+    """
+    keys = _Keys(seen)
     found: dict[tuple[object, ...], tuple[Pod, list[str]]] = {}
     for pod in pods:
-        found.setdefault(_key(pod), (pod, []))[1].append(pod.meta.key)
-    merged: dict[PodClass, list[str]] = {}
-    for representative, keys in found.values():
-        merged.setdefault(class_of(representative), []).extend(keys)
-    counted = [Counted(pod_class=c, pods=tuple(sorted(keys))) for c, keys in merged.items()]
-    return tuple(sorted(counted, key=_rank))
+        found.setdefault(keys.of(pod), (pod, []))[1].append(pod.meta.key)
+    merged: dict[tuple[object, ...], tuple[Pod, list[str]]] = {}
+    for representative, names in found.values():
+        key = keys.in_order(representative)
+        merged.setdefault(key, (representative, []))[1].extend(names)
+    maker = _Maker(seen, policy, taints_preferred=taints_preferred)
+    counted: list[Counted] = []
+    for representative, names in merged.values():
+        first, *rest = maker.rungs(representative)
+        counted.append(Counted(pod_class=first, pods=tuple(sorted(names)), relaxed=tuple(rest)))
+    descriptions = _Descriptions()
+    return tuple(sorted(counted, key=descriptions.rank))
 
 
 def class_of(pod: Pod) -> PodClass:
-    """The class of one pod."""
-    selector = Requirements.from_labels(pod.node_selector) if pod.node_selector else NO_REQUIREMENTS
-    terms = pod.required_node_affinity or (NO_REQUIREMENTS,)
-    alternatives = dict.fromkeys(selector & term for term in terms)
-    return PodClass(
-        requests=tuple(sorted(pod.requests.items())),
-        alternatives=tuple(a for a in alternatives if not a.is_empty),
-        tolerations=tuple(sorted(pod.tolerations)),
-        unsupported=pod.unsupported,
-    )
+    """The class of one pod on its own, with nobody looking at its labels and no preferences."""
+    return _Maker(None, "Ignore", taints_preferred=False).rungs(pod)[0]
 
 
-def _key(pod: Pod) -> tuple[object, ...]:
-    """Equal for pods that are plainly of one class; cheaper to make than the class itself."""
+class _Keys:
+    """Keys that are equal for pods that are plainly of one class; cheaper to make than the class itself.
+
+    Pods of one template mostly share the very same parsed values, so those are told apart by identity first.
+    """
+
+    def __init__(self, seen: frozenset[str] | None) -> None:
+        self._seen = seen
+        self._number_of: dict[object, int] = {}
+        self._known: dict[int, tuple[int, object]] = {}
+
+    def of(self, pod: Pod) -> tuple[object, ...]:
+        number = self._number
+        labels = pod.meta.labels
+        return (
+            tuple(pod.requests.items()),
+            tuple(pod.node_selector.items()) if pod.node_selector else None,
+            number(pod.required_node_affinity),
+            number(pod.tolerations),
+            pod.unsupported,
+            number(pod.spread),
+            number(pod.pod_affinity),
+            number(pod.pod_anti_affinity),
+            number(pod.preferred_node_affinity),
+            number(pod.preferred_pod_affinity),
+            number(pod.preferred_pod_anti_affinity),
+            number(pod.host_ports),
+            bool(pod.volume_claims),
+            None
+            if self._seen is None
+            else (
+                pod.meta.namespace,
+                *(item for item in labels.items() if item[0] in self._seen),
+            ),
+        )
+
+    def in_order(self, pod: Pod) -> tuple[object, ...]:
+        """The same for a pod whose labels, amounts or tolerations come in another order."""
+        requests, selector, affinity, _, *rest, labels = self.of(pod)
+        tolerations = tuple(sorted(pod.tolerations))
+        return (
+            frozenset(pod.requests.items()) if requests else None,
+            frozenset(pod.node_selector.items()) if selector else None,
+            affinity,
+            self._number_of.setdefault(tolerations, len(self._number_of)) if tolerations else -1,
+            *rest,
+            frozenset(labels) if isinstance(labels, tuple) else None,
+            pod.meta.namespace if labels else None,
+        )
+
+    def _number(self, value: tuple[object, ...]) -> int:
+        if not value:
+            return -1
+        known = self._known.get(id(value))
+        if known is None:
+            # The value is kept, so that its id stays its own.
+            known = self._number_of.setdefault(value, len(self._number_of)), value
+            self._known[id(value)] = known
+        return known[0]
+
+
+class _Maker:
+    """Makes classes; node selectors and affinities recur, so what was made of them is kept."""
+
+    def __init__(
+        self, seen: frozenset[str] | None, policy: Policy, *, taints_preferred: bool
+    ) -> None:
+        self._seen = seen
+        self._policy: Policy = policy
+        self._taints_preferred = taints_preferred
+        self._alternatives: dict[object, tuple[Requirements, ...]] = {}
+
+    def rungs(self, pod: Pod) -> tuple[PodClass, ...]:
+        """What a pod asks for, then what is left of it after each preference it gives up."""
+        wishes = preferences.rungs(pod, self._policy, taints_preferred=self._taints_preferred)
+        return tuple(self._class(pod, wish) for wish in wishes)
+
+    def _class(self, pod: Pod, wish: preferences.Wishes) -> PodClass:
+        seen = self._seen
+        required = (tuple(pod.pod_affinity),) if pod.pod_affinity else ()
+        left_out = tuple(u for u in pod.unsupported if u not in _OBEYED)
+        if pod.volume_claims and "volumes" not in left_out:
+            left_out += ("volumes",)
+        return PodClass(
+            requests=tuple(sorted(pod.requests.items())),
+            alternatives=self._alternatives_of(pod, wish.node),
+            tolerations=tuple(sorted(pod.tolerations)),
+            unsupported=left_out,
+            namespace="" if seen is None else pod.meta.namespace,
+            labels=()
+            if seen is None
+            else tuple(sorted(item for item in pod.meta.labels.items() if item[0] in seen)),
+            spread=wish.spread,
+            near=(*required, *((term,) for term in wish.near)),
+            apart=pod.pod_anti_affinity,
+            shuns=wish.shuns,
+            host_ports=pod.host_ports,
+            minds_preferences=wish.minds_preferred_taints,
+        )
+
+    def _alternatives_of(self, pod: Pod, wish: Requirements | None) -> tuple[Requirements, ...]:
+        key = (tuple(sorted(pod.node_selector.items())), pod.required_node_affinity, wish)
+        if key not in self._alternatives:
+            asked = Requirements.from_labels(pod.node_selector) if key[0] else NO_REQUIREMENTS
+            if wish is not None:
+                asked &= wish
+            terms = pod.required_node_affinity or (NO_REQUIREMENTS,)
+            made = dict.fromkeys(asked & term for term in terms)
+            self._alternatives[key] = tuple(a for a in made if not a.is_empty)
+        return self._alternatives[key]
+
+
+class _Descriptions:
+    """Classes in words that order them, the same whatever order their parts came in."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, object]] = {}
+
+    def rank(self, counted: Counted) -> tuple[int, int, str, str, str]:
+        asked = counted.pod_class
+        amounts = dict(asked.requests)
+        tolerations = self._of(asked.tolerations, str)
+        alternatives = self._of(asked.alternatives, lambda a: str([str(each) for each in a]))
+        return (
+            -amounts.get(resources.CPU, 0),
+            -amounts.get(resources.MEMORY, 0),
+            f"{asked.requests} {alternatives} {tolerations}",
+            self._between(asked),
+            counted.pods[0],
+        )
+
+    def _between(self, asked: PodClass) -> str:
+        parts = (
+            self._of(asked.spread, lambda v: str([_spread(each) for each in v])),
+            self._of(asked.near, lambda v: str([[_term(t) for t in group] for group in v])),
+            self._of(asked.apart, lambda v: str([_term(each) for each in v])),
+            self._of(asked.shuns, lambda v: str([_term(each) for each in v])),
+        )
+        return (
+            f"{asked.namespace} {asked.labels} {parts} {asked.host_ports} {asked.minds_preferences}"
+        )
+
+    def _of(self, value: tuple[_T, ...], describe: Callable[[tuple[_T, ...]], str]) -> str:
+        if not value:
+            return ""
+        known = self._known.get(id(value))
+        if known is None:
+            # The value is kept, so that its id stays its own.
+            known = self._known[id(value)] = describe(value), value
+        return known[0]
+
+
+def _spread(spread: Spread) -> str:
     return (
-        tuple(pod.requests.items()),
-        tuple(pod.node_selector.items()),
-        pod.required_node_affinity,
-        pod.tolerations,
-        pod.unsupported,
+        f"{spread.key} {spread.max_skew} {spread.selector} {spread.min_domains} "
+        f"{spread.honors_affinity} {spread.honors_taints}"
     )
 
 
-def _rank(counted: Counted) -> tuple[int, int, str]:
-    pod_class = counted.pod_class
-    detail = (
-        f"{pod_class.requests} {[str(a) for a in pod_class.alternatives]} {pod_class.tolerations}"
-    )
-    return -pod_class.amount(resources.CPU), -pod_class.amount(resources.MEMORY), detail
+def _term(term: AffinityTerm) -> str:
+    return f"{term.key} {term.selector} {term.namespaces} {term.namespace_selector}"

@@ -50,6 +50,7 @@ def of_class(
     types: Types,
     allocatable: Ints,
     prices: Mapping[Requirements, Floats],
+    barred: Mask | None = None,
 ) -> Hosting:
     """How `types` under a NodePool's template could host `pod_class`.
 
@@ -64,17 +65,20 @@ def of_class(
         types: What its node class offers.
         allocatable: What each type has left for pods, shape (R, T).
         prices: A memo of `types.prices`, which looks up what it does not have.
+        barred: Types on which DaemonSets hold host ports that it needs, shape (T,).
     """
     nothing = np.zeros(len(types.types), dtype=np.bool_)
     infinite = np.full(len(types.types), np.inf)
     fits = columns.copies(allocatable, requests) > 0
+    if barred is not None:
+        fits &= ~barred
 
     def refuse(why: str) -> Hosting:
         return Hosting(
             requirements=template, refused=why, compatible=nothing, fits=fits, prices=infinite
         )
 
-    taint = taints.untolerated(template_taints, pod_class.tolerations)
+    taint = keeps_away(template_taints, pod_class)
     if taint is not None:
         return refuse(f"taint {taint.key}={taint.value}:{taint.effect}")
     if template.is_empty:
@@ -96,6 +100,16 @@ def of_class(
         if found.types.any():
             return found
     return found
+
+
+def keeps_away(marks: Sequence[Taint], pod_class: PodClass) -> Taint | None:
+    """The first taint that keeps the class away, or None; those of effect PreferNoSchedule only if it minds them."""
+    taint = taints.untolerated(marks, pod_class.tolerations)
+    if taint is None and pod_class.minds_preferences:
+        for mark in marks:
+            if not taints.tolerates(pod_class.tolerations, mark):
+                return mark
+    return taint
 
 
 def daemon_types(
@@ -138,7 +152,7 @@ def of_nodes(
         for position in open_questions:
             masks[row, position] = any(_covers(a, nodes[position]) for a in pod_class.alternatives)
         if kinds:
-            passed = [taints.untolerated(marks, pod_class.tolerations) is None for marks in kinds]
+            passed = [keeps_away(marks, pod_class) is None for marks in kinds]
             masks[row] &= np.array(passed, dtype=np.bool_)[kind_of]
     return masks
 

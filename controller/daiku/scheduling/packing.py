@@ -19,10 +19,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daiku.model.instance_type import InstanceType
 from daiku.model.requirements import Requirements
 from daiku.scheduling import bound, columns, purchase
+from daiku.scheduling.bound import Bound
 from daiku.scheduling.columns import Floats, Ints, Mask
+from daiku.scheduling.min_values import keeps_min_values
+from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.problem import Problem
 
 _MIXES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -31,21 +33,6 @@ _JOIN_LOSS: Final = 0.97
 """Least share of worth per dollar that must be left when another requirement joins a node."""
 _FEWEST_WORTH: Final = 0.02
 """Worth of a resource that does not bind, as a share of its price alone: every pod is worth something."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedNode:
-    """A new node, in indices."""
-
-    template: int
-    requirements: Requirements
-    """The NodePool's and all its pods' together."""
-    counts: Ints
-    """Pods of each class on it, shape (C,)."""
-    types: Mask
-    """Instance types that hold them all, shape (T,)."""
-    prices: Floats
-    """What each type costs in USD per hour, shape (T,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +57,8 @@ class Packing:
     per_node_usd_per_hour: float
     left: list[Ints]
     """What the limits of each template still allow, shape (L,) each; goes down as nodes are made."""
+    min_values_bind: bool = True
+    """Whether a node is given up when too few types are left for `minValues`."""
     nodes: list[PackedNode] = field(default_factory=list[PackedNode])
     lower_bound: float = 0.0
     _joined: dict[tuple[int, Requirements, Requirements], tuple[Requirements, Floats] | None] = (
@@ -89,11 +78,12 @@ class Packing:
         First what is cheapest for all pods together; what that could not take into account (limits, minValues,
         custom labels that cannot be shared) is filled node by node.
         """
-        worth, least = self._worth(templates)
+        least = worth_of(self.problem, self.residual, templates)
+        worth = least.worth
         bought = purchase.cheapest(
             self.problem, self.residual, templates, self.per_node_usd_per_hour
         )
-        self.lower_bound += max(least, bought.lower_bound_usd_per_hour)
+        self.lower_bound += max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
         # Where a limit ends the list, the nodes that carry most for their price are on it.
         carries = worth @ self.problem.requests
         for nodes in sorted(
@@ -123,38 +113,10 @@ class Packing:
         within: Mask = np.all(template.capacity <= self.left[nodes.template][:, None], axis=0)
         group = Group(nodes.template, joint, template.types.prices(joint), members)
         node = self._node(group, nodes.counts[members], within, nodes.type_index)
-        if node.types.any() and _keeps_min_values(joint, template.types.types, node.types):
+        if not node.types.any():
+            return
+        if not self.min_values_bind or keeps_min_values(joint, template.types.types, node.types):
             self._take(node, nodes.copies)
-
-    def _worth(self, templates: Sequence[int]) -> tuple[Floats, float]:
-        """What a unit of each resource is worth, shape (R,), and what all pods that fit must cost at least."""
-        problem = self.problem
-        hostable = np.zeros(len(problem.counts), dtype=np.bool_)
-        allocatable: list[Ints] = []
-        prices: list[Floats] = []
-        for index in templates:
-            template = problem.templates[index]
-            cheapest = np.full(len(template.types.types), np.inf)
-            for row in np.flatnonzero(self.residual):
-                hosting = template.hostings[row]
-                if hosting.types.any():
-                    hostable[row] = True
-                    np.minimum(
-                        cheapest, np.where(hosting.types, hosting.prices, np.inf), out=cheapest
-                    )
-            allocatable.append(template.allocatable)
-            prices.append(cheapest)
-        if not hostable.any():
-            return np.zeros(len(problem.resources)), 0.0
-        demand = problem.requests @ np.where(hostable, self.residual, 0)
-        least = bound.lower_bound(np.hstack(allocatable), np.hstack(prices), demand)
-        every = np.hstack(prices)
-        offers = np.maximum(np.hstack(allocatable)[:, np.isfinite(every)], 0)
-        alone = every[np.isfinite(every)] / np.maximum(offers, 1)
-        worth = np.maximum(
-            least.worth, np.where(offers.max(axis=1) > 0, alone.min(axis=1) * _FEWEST_WORTH, 0)
-        )
-        return worth, least.usd_per_hour
 
     def _groups(self, template: int, worth: Floats) -> Iterator[Group]:
         """Sets of classes that may share a node: each requirement alone, and with all that join it well."""
@@ -222,7 +184,9 @@ class Packing:
             if worths[column] <= 0:
                 return
             node = self._node(group, filled[:, column], within, int(usable[column % len(usable)]))
-            if _keeps_min_values(node.requirements, template.types.types, node.types):
+            if not self.min_values_bind or keeps_min_values(
+                node.requirements, template.types.types, node.types
+            ):
                 yield (float(per_dollar[column]), float(worths[column])), node
                 return
 
@@ -235,35 +199,82 @@ class Packing:
 
     def _node(self, group: Group, counts: Ints, within: Mask, chosen: int) -> PackedNode:
         template = self.problem.templates[group.template]
-        every = np.zeros(len(self.residual), dtype=np.int64)
-        every[group.members] = counts
-        used = self.problem.requests @ every
+        used = self.problem.requests[:, group.members] @ counts
         types = (
             (columns.copies(template.allocatable, used) > 0) & np.isfinite(group.prices) & within
         )
         if template.limited:
             # A limit is charged with the largest type that may be launched, so none larger than needed is kept.
             types &= (template.capacity <= template.capacity[:, chosen][:, None]).all(axis=0)
+        carried = np.flatnonzero(counts)
+        every = dict(zip(group.members[carried].tolist(), counts[carried].tolist(), strict=True))
         return PackedNode(group.template, group.requirements, every, types, group.prices)
 
     def _take(self, node: PackedNode, most: int) -> None:
         """Make `node` as often as there are pods for it and its limits allow, at most `most` times."""
-        carried = node.counts > 0
-        times = min(most, int((self.residual[carried] // node.counts[carried]).min()))
+        carried = np.array(list(node.counts), dtype=np.intp)
+        each = np.array(list(node.counts.values()), dtype=np.int64)
+        times = min(most, int((self.residual[carried] // each).min()))
         charge = self.problem.templates[node.template].capacity[:, node.types].max(axis=1)
         charged = charge > 0
         if charged.any():
             times = min(times, int((self.left[node.template][charged] // charge[charged]).min()))
         times = max(times, 1)
         self.left[node.template] -= charge * times
-        self.residual -= node.counts * times
+        self.residual[carried] -= each * times
         self.nodes += [node] * times
 
 
-def start(problem: Problem, residual: Ints, per_node_usd_per_hour: float) -> Packing:
-    """A packing of `residual` pods of each class, shape (C,), with no node yet."""
-    left = [template.left.copy() for template in problem.templates]
-    return Packing(problem, residual.copy(), per_node_usd_per_hour, left)
+def start(
+    problem: Problem,
+    residual: Ints,
+    per_node_usd_per_hour: float,
+    left: list[Ints],
+    *,
+    min_values_bind: bool = True,
+) -> Packing:
+    """A packing with no node yet.
+
+    Args:
+        problem: What is to be solved.
+        residual: Pods of each class that need new nodes, shape (C,).
+        per_node_usd_per_hour: What a node costs beside its instance.
+        left: What the limits of each template still allow, shape (L,) each; it goes down.
+        min_values_bind: Whether `minValues` is strict.
+    """
+    return Packing(problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind)
+
+
+def worth_of(problem: Problem, residual: Ints, templates: Sequence[int]) -> Bound:
+    """The lower bound of all pods that `templates` can host, and from it what each resource is worth.
+
+    Args:
+        problem: What is to be solved.
+        residual: Pods of each class that need new nodes, shape (C,).
+        templates: NodePools that are equally welcome.
+    """
+    hostable = np.zeros(len(problem.counts), dtype=np.bool_)
+    allocatable: list[Ints] = []
+    prices: list[Floats] = []
+    for index in templates:
+        template = problem.templates[index]
+        cheapest = np.full(len(template.types.types), np.inf)
+        for row in np.flatnonzero(residual):
+            hosting = template.hostings[row]
+            if hosting.types.any():
+                hostable[row] = True
+                np.minimum(cheapest, np.where(hosting.types, hosting.prices, np.inf), out=cheapest)
+        allocatable.append(template.allocatable)
+        prices.append(cheapest)
+    if not hostable.any():
+        return Bound(0.0, np.zeros(len(problem.resources)))
+    demand = problem.requests @ np.where(hostable, residual, 0)
+    least = bound.lower_bound(np.hstack(allocatable), np.hstack(prices), demand)
+    every = np.hstack(prices)
+    offers = np.maximum(np.hstack(allocatable)[:, np.isfinite(every)], 0)
+    alone = every[np.isfinite(every)] / np.maximum(offers, 1)
+    worth = np.where(offers.max(axis=1) > 0, alone.min(axis=1) * _FEWEST_WORTH, 0)
+    return Bound(least.usd_per_hour, np.maximum(least.worth, worth))
 
 
 def _axes(problem: Problem) -> tuple[int, int]:
@@ -313,20 +324,3 @@ def _fill(room: Ints, requests: Ints, counts: Ints, values: Floats, axes: tuple[
         left -= requests[:, chosen] * taken
         filled[chosen, every] = taken
     return filled
-
-
-def _keeps_min_values(
-    requirements: Requirements, types: Sequence[InstanceType], kept: Mask
-) -> bool:
-    """Whether the types that are kept differ in as many values as each `minValues` asks."""
-    for requirement in requirements:
-        if requirement.min_values is None:
-            continue
-        values: dict[str, None] = {}
-        for index in map(int, np.flatnonzero(kept)):
-            values |= dict.fromkeys(
-                (types[index].requirements.get(requirement.key) & requirement).values
-            )
-        if len(values) < requirement.min_values:
-            return False
-    return True

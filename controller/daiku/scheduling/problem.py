@@ -7,7 +7,7 @@ Existing nodes are those with a Node, and those whose NodeClaim is on its way; t
 them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,12 +17,16 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
+from daiku.model.topology import HostPort
 from daiku.scheduling import catalogue as catalogue_columns
 from daiku.scheduling import classes, columns, expected, hosting
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.classes import Counted, PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.hosting import Hosting
+from daiku.scheduling.preferences import Policy
+from daiku.scheduling.topology import cells, counts, rules
+from daiku.scheduling.topology.counts import Site, Topology
 from daiku.state import readiness
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -68,14 +72,20 @@ class Problem:
     resources: tuple[str, ...]
     """The order of R."""
     counted: tuple[Counted, ...]
-    """The order of C."""
+    """The order of C. Classes that others turn into when preferences are given up follow right after these."""
     requests: Ints
     """What a pod of each class asks for, shape (R, C)."""
     counts: Ints
-    """Pods of each class, shape (C,)."""
+    """Pods of each class, shape (C,); 0 for those that others turn into."""
     nodes: Nodes
     templates: tuple[Template, ...]
     """The heaviest NodePool first, then by name."""
+    origin: Ints
+    """For each class the one whose pods it places: itself, or the class before it gave up preferences, shape (C,)."""
+    relaxed: Ints
+    """For each class what its pods ask for next when there is no place for them, -1 for nothing, shape (C,)."""
+    topology: Topology | None = None
+    """Constraints between pods; None when there are none."""
     unusable: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """NodePools from which no node can be made -> reason and sentence."""
 
@@ -105,11 +115,13 @@ class _Frame:
 
 
 def build(
-    pods: Iterable[Pod],
+    pods: Sequence[Pod],
     snapshot: Snapshot,
     catalogue: Catalogue,
     *,
     taken: Mapping[str, Mapping[str, int]] | None = None,
+    expected_on: Mapping[str, str] | None = None,
+    preference_policy: Policy = "Respect",
 ) -> Problem:
     """The problem of placing `pods`.
 
@@ -118,30 +130,103 @@ def build(
         snapshot: Nodes, NodePools and DaemonSets.
         catalogue: Instance types and offerings.
         taken: What pods that are expected on a node already will ask of it, by the node's name.
+        expected_on: Those pods, by namespace/name, and the name of their node.
+        preference_policy: Whether preferences count.
     """
-    counted = classes.count(pods)
+    usable, unusable = _usable(snapshot, catalogue)
+    bound = [p for s in snapshot.state_nodes for p in s.pods if p.pod_anti_affinity]
+    bound += [p for p in snapshot.waiting if p.pod_anti_affinity and expected_on]
+    seen = classes.seen_labels(pods, bound)
+    counted = classes.count(
+        pods, seen, preference_policy, taints_preferred=_are_preferred(snapshot, usable)
+    )
+    rows, origin, relaxed = _rungs(counted)
     daemons = tuple(classes.class_of(d.template) for d in snapshot.daemon_sets)
-    occurring = [r for c in (*(c.pod_class for c in counted), *daemons) for r, _ in c.requests]
+    occurring = [r for c in (*(c.pod_class for c in rows), *daemons) for r, _ in c.requests]
     axis = tuple(sorted(dict.fromkeys(occurring)))
-    requests = columns.amounts(axis, [dict(c.pod_class.requests) for c in counted])
+    requests = columns.amounts(axis, [dict(c.pod_class.requests) for c in rows])
     frame = _Frame(
         snapshot=snapshot,
         catalogue=catalogue,
         axis=axis,
-        counted=counted,
+        counted=rows,
         requests=requests,
         daemons=daemons,
     )
-    usable, unusable = _usable(snapshot, catalogue)
+    ordered = _ordered(snapshot)
+    templates = tuple(_template(pool, frame) for pool in usable)
+    sizes = [
+        len(c.pods) if i == o else 0 for i, (c, o) in enumerate(zip(rows, origin, strict=True))
+    ]
+    topology: Topology | None = None
+    if seen is not None or any(c.pod_class.host_ports for c in counted):
+        mine = frozenset(p.meta.key for p in pods)
+        keys = counts.keys_of([c.pod_class for c in rows], bound)
+        topology = counts.build(
+            [c.pod_class for c in rows],
+            _sites(snapshot, ordered, mine, expected_on or {}),
+            [cells.of_template(keys, t.requirements, t.types) for t in templates],
+            keys,
+            seen=seen or frozenset(),
+            namespaces=snapshot.namespaces,
+        )
     return Problem(
         resources=axis,
-        counted=counted,
+        counted=rows,
         requests=requests,
-        counts=np.array([len(c.pods) for c in counted], dtype=np.int64),
-        nodes=_nodes(frame, taken or {}),
-        templates=tuple(_template(pool, frame) for pool in usable),
+        counts=np.array(sizes, dtype=np.int64),
+        nodes=_nodes(frame, ordered, taken or {}),
+        templates=templates,
+        origin=np.array(origin, dtype=np.int64),
+        relaxed=np.array(relaxed, dtype=np.int64),
+        topology=topology,
         unusable=unusable,
     )
+
+
+def _rungs(counted: Sequence[Counted]) -> tuple[tuple[Counted, ...], list[int], list[int]]:
+    """Classes with what they turn into right after them, the origin of each, and what each turns into."""
+    rows: list[Counted] = []
+    origin: list[int] = []
+    relaxed: list[int] = []
+    for each in counted:
+        first = len(rows)
+        rungs = (each.pod_class, *each.relaxed)
+        rows += [Counted(pod_class=rung, pods=each.pods) for rung in rungs]
+        origin += [first] * len(rungs)
+        relaxed += [*range(first + 1, first + len(rungs)), -1]
+    return tuple(rows), origin, relaxed
+
+
+def _sites(
+    snapshot: Snapshot,
+    ordered: Sequence[StateNode],
+    mine: frozenset[str],
+    expected_on: Mapping[str, str],
+) -> list[Site]:
+    """All nodes with the pods that are or will be there, without those that are to be placed."""
+    column = {s.name: index for index, s in enumerate(ordered)}
+    arriving: dict[str, list[Pod]] = {}
+    for pod in snapshot.waiting if expected_on else ():
+        if pod.meta.key in expected_on:
+            arriving.setdefault(expected_on[pod.meta.key], []).append(pod)
+    return [
+        Site(
+            labels=_labels_of(s),
+            taints=s.taints,
+            pods=[p for p in (*s.pods, *arriving.get(s.name, ())) if p.meta.key not in mine],
+            column=column.get(s.name, -1),
+            is_leaving=s.is_deleting,
+        )
+        for s in snapshot.state_nodes
+    ]
+
+
+def _are_preferred(snapshot: Snapshot, pools: Iterable[NodePool]) -> bool:
+    """Whether any taint only asks pods to stay away."""
+    marks = [t for p in pools for t in p.template.taints]
+    marks += [t for s in snapshot.state_nodes for t in s.taints]
+    return any(t.effect == "PreferNoSchedule" for t in marks)
 
 
 def template_requirements(pool: NodePool) -> Requirements:
@@ -173,9 +258,15 @@ def _usable(
     return usable, unusable
 
 
-def _nodes(frame: _Frame, taken: Mapping[str, Mapping[str, int]]) -> Nodes:
-    open_ones = [s for s in frame.snapshot.state_nodes if _takes_pods(s)]
-    ordered = sorted(open_ones, key=lambda s: (not s.is_initialized, s.node is None, s.name))
+def _ordered(snapshot: Snapshot) -> list[StateNode]:
+    """Nodes that take pods, in the order in which they are filled."""
+    open_ones = [s for s in snapshot.state_nodes if _takes_pods(s)]
+    return sorted(open_ones, key=lambda s: (not s.is_initialized, s.node is None, s.name))
+
+
+def _nodes(
+    frame: _Frame, ordered: Sequence[StateNode], taken: Mapping[str, Mapping[str, int]]
+) -> Nodes:
     count = len(frame.counted)
     hostable = hosting.of_nodes(
         [*(c.pod_class for c in frame.counted), *frame.daemons],
@@ -201,8 +292,10 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
     requirements = template_requirements(pool)
     marks = pool.template.taints
     overhead = np.zeros((len(frame.axis), len(types.types)), dtype=np.int64)
+    ports: list[tuple[tuple[HostPort, ...], Mask]] = []
     for daemon in frame.daemons:
         runs = hosting.daemon_types(daemon, requirements, marks, types)
+        ports += [(daemon.host_ports, runs)] if daemon.host_ports else []
         overhead += columns.amounts(frame.axis, [dict(daemon.requests)]) * runs.astype(np.int64)
     allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
     prices = _Prices(types)
@@ -228,10 +321,20 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
                 types=types,
                 allocatable=allocatable,
                 prices=prices,
+                barred=_barred(counted.pod_class, ports),
             )
             for row, counted in enumerate(frame.counted)
         ),
     )
+
+
+def _barred(pod_class: PodClass, ports: Iterable[tuple[tuple[HostPort, ...], Mask]]) -> Mask | None:
+    """Types on which DaemonSets hold a host port that the class needs; None when there are none."""
+    barred: Mask | None = None
+    for held, runs in ports if pod_class.host_ports else ():
+        if any(rules.conflict(p, q) for p in pod_class.host_ports for q in held):
+            barred = runs if barred is None else barred | runs
+    return barred
 
 
 def _takes_pods(state_node: StateNode) -> bool:

@@ -4,7 +4,7 @@ A new node keeps every instance type that holds its pods, ranked by price; cutti
 launches it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,10 +12,9 @@ import numpy as np
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
-from daiku.report import Unschedulable
-from daiku.scheduling import blockers
-from daiku.scheduling.columns import Ints
-from daiku.scheduling.packing import PackedNode
+from daiku.report import Blocker, Unschedulable
+from daiku.scheduling import blockers, columns
+from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.problem import Problem, Template
 
 
@@ -69,37 +68,47 @@ class Solution:
         return sum(node.usd_per_hour for node in self.new_nodes)
 
 
-def name(problem: Problem, placed: Ints, packed: list[PackedNode], lower_bound: float) -> Solution:
+def name(
+    problem: Problem,
+    placed: Iterable[tuple[int, int, int]],
+    packed: Iterable[PackedNode],
+    lower_bound: float,
+    why_not: Callable[[int], tuple[Blocker, ...]] | None = None,
+) -> Solution:
     """The solution in names.
 
     Args:
         problem: What was asked.
-        placed: Pods of each class on each existing node, shape (C, N).
+        placed: Class, existing node, and how many pods of the one are on the other.
         packed: New nodes.
         lower_bound: USD per hour.
+        why_not: Further reasons why a class has no place.
     """
     taken = [0] * len(problem.counted)
+    origins = problem.origin.tolist()
 
     def draw(class_index: int, count: int) -> tuple[str, ...]:
-        first = taken[class_index]
-        taken[class_index] += count
-        return problem.counted[class_index].pods[first : first + count]
+        origin = origins[class_index]
+        first = taken[origin]
+        taken[origin] += count
+        return problem.counted[origin].pods[first : first + count]
 
     placements: dict[str, str] = {}
-    for row, column in zip(*np.nonzero(placed), strict=True):
-        for pod in draw(int(row), int(placed[row, column])):
+    for row, column, count in placed:
+        for pod in draw(row, count):
             placements[pod] = problem.nodes.names[column]
+    namer = _Namer(problem)
     new_nodes: list[NewNode] = []
     for node in packed:
-        pods = [
-            p for row in np.flatnonzero(node.counts) for p in draw(int(row), int(node.counts[row]))
-        ]
-        new_nodes.append(_new_node(problem, node, tuple(sorted(pods))))
-    left = [
-        Unschedulable(pods=counted.pods[taken[row] :], blockers=blockers.of_class(problem, row))
-        for row, counted in enumerate(problem.counted)
-        if taken[row] < len(counted.pods)
-    ]
+        pods = [p for row, count in node.counts.items() for p in draw(row, count)]
+        new_nodes.append(namer.name(node, tuple(sorted(pods))))
+    left: list[Unschedulable] = []
+    for row, counted in enumerate(problem.counted):
+        if origins[row] != row or taken[row] == len(counted.pods):
+            continue
+        last = _last(problem, row)
+        why = (why_not(last) if why_not is not None else ()) or blockers.of_class(problem, last)
+        left.append(Unschedulable(pods=counted.pods[taken[row] :], blockers=why))
     return Solution(
         placements=placements,
         new_nodes=tuple(new_nodes),
@@ -109,27 +118,63 @@ def name(problem: Problem, placed: Ints, packed: list[PackedNode], lower_bound: 
     )
 
 
-def _new_node(problem: Problem, node: PackedNode, pods: tuple[str, ...]) -> NewNode:
-    template = problem.templates[node.template]
-    kept = np.flatnonzero(node.types)
-    ranked = sorted(
-        (
-            RankedType(name=template.types.types[t].name, usd_per_hour=float(node.prices[t]))
-            for t in kept
-        ),
-        key=lambda r: (r.usd_per_hour, r.name),
-    )
-    zones, capacity_types = _offered(template, node)
-    asked = problem.requests @ node.counts + template.overhead[:, kept].min(axis=1)
-    return NewNode(
-        pool=template.pool,
-        requirements=node.requirements,
-        types=tuple(ranked),
-        zones=zones,
-        capacity_types=capacity_types,
-        pods=pods,
-        requests={r: int(a) for r, a in zip(problem.resources, asked, strict=True) if a > 0},
-    )
+def _last(problem: Problem, row: int) -> int:
+    """What is left of a class once it has given up all its preferences."""
+    while problem.relaxed[row] >= 0:
+        row = int(problem.relaxed[row])
+    return row
+
+
+class _Namer:
+    """Names new nodes; most are alike, so ranked types and offerings are looked up once for all that are."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._ranked: dict[
+            tuple[int, Requirements, bytes],
+            tuple[tuple[RankedType, ...], tuple[str, ...], tuple[str, ...], columns.Ints],
+        ] = {}
+        self._types: dict[tuple[int, int, float], RankedType] = {}
+
+    def name(self, node: PackedNode, pods: tuple[str, ...]) -> NewNode:
+        template = self._problem.templates[node.template]
+        key = node.template, node.requirements, node.types.tobytes()
+        if key not in self._ranked:
+            kept = np.flatnonzero(node.types)
+            zones, capacity_types = _offered(template, node)
+            overhead = template.overhead[:, kept].min(axis=1)
+            self._ranked[key] = self._rank(node), zones, capacity_types, overhead
+        ranked, zones, capacity_types, overhead = self._ranked[key]
+        rows = list(node.counts)
+        counts = np.array(list(node.counts.values()), dtype=np.int64)
+        asked = self._problem.requests[:, rows] @ counts + overhead
+        return NewNode(
+            pool=template.pool,
+            requirements=node.requirements,
+            types=ranked,
+            zones=zones,
+            capacity_types=capacity_types,
+            pods=pods,
+            requests={
+                r: a for r, a in zip(self._problem.resources, asked.tolist(), strict=True) if a > 0
+            },
+        )
+
+    def _rank(self, node: PackedNode) -> tuple[RankedType, ...]:
+        # Types are in the order of their names, so a stable order by price ends ties in the name.
+        kept = np.flatnonzero(node.types)
+        kept = kept[np.argsort(node.prices[kept], kind="stable")]
+        prices = node.prices[kept].tolist()
+        return tuple(
+            self._type(node.template, t, p) for t, p in zip(kept.tolist(), prices, strict=True)
+        )
+
+    def _type(self, template: int, type_index: int, price: float) -> RankedType:
+        key = template, type_index, price
+        if key not in self._types:
+            name = self._problem.templates[template].types.types[type_index].name
+            self._types[key] = RankedType(name=name, usd_per_hour=price)
+        return self._types[key]
 
 
 def _offered(template: Template, node: PackedNode) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -146,9 +191,9 @@ def _offered(template: Template, node: PackedNode) -> tuple[tuple[str, ...], tup
 def _notes(problem: Problem) -> tuple[str, ...]:
     """What was left out of the plan, so that nobody takes it for more than it is."""
     left_out: dict[tuple[str, ...], int] = {}
-    for counted in problem.counted:
+    for row, counted in enumerate(problem.counted):
         unsupported = counted.pod_class.unsupported
-        if unsupported:
+        if unsupported and problem.origin[row] == row:
             left_out[unsupported] = left_out.get(unsupported, 0) + len(counted.pods)
     return tuple(
         f"{count} pods are planned without their {' and '.join(what)}, which is not modelled yet"

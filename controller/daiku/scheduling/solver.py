@@ -1,10 +1,12 @@
 """Where every pod goes: existing nodes first, then new ones from the heaviest NodePools down.
 
-Existing nodes are filled class by class in a fixed order, all nodes of a class at once. What is left goes to
-`packing`, which chooses new nodes by price among NodePools of equal weight; a lighter NodePool gets only what heavier
-ones cannot host.
+Pods that constraints between pods concern are placed first, by `topology`. Then the others: existing nodes are filled
+class by class in a fixed order, all nodes of a class at once; what is left joins nodes that are planned already where
+that is cheap, and the rest goes to `packing`, which chooses new nodes by price among NodePools of equal weight; a
+lighter NodePool gets only what heavier ones cannot host. Pods for which there is no place give up a preference and are
+tried again.
 
-Not here: preferences and their relaxation, topology spread, pod affinity, volumes.
+Not here: volumes.
 
 Letters in shapes: R resources, C classes, N existing nodes.
 """
@@ -15,41 +17,102 @@ import numpy as np
 
 from daiku.scheduling import columns, packing, solution
 from daiku.scheduling.columns import Ints
+from daiku.scheduling.min_values import Policy as MinValuesPolicy
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import Solution
+from daiku.scheduling.topology import place, why_not
+from daiku.scheduling.topology.place import Placer
+
+_Placed = list[tuple[int, int, int]]
 
 
-def solve(problem: Problem, *, per_node_usd_per_hour: float = 0.0, grow: bool = True) -> Solution:
+def solve(
+    problem: Problem,
+    *,
+    per_node_usd_per_hour: float = 0.0,
+    grow: bool = True,
+    min_values_policy: MinValuesPolicy = "Strict",
+) -> Solution:
     """Place the pods of `problem`.
 
     Args:
         problem: Pods, nodes and NodePools.
         per_node_usd_per_hour: What a node costs beside its instance.
         grow: Whether new nodes may be made; without, only room that is there is used.
+        min_values_policy: Whether a node is made although too few types are left for its `minValues`.
     """
-    placed, residual = _place_on_existing(problem)
-    packed = packing.start(problem, residual, per_node_usd_per_hour)
-    if grow:
-        by_weight = groupby(
-            range(len(problem.templates)), key=lambda i: problem.templates[i].pool.weight
-        )
-        for _, templates in by_weight:
-            packed.fill(tuple(templates))
-    return solution.name(problem, placed, packed.nodes, packed.lower_bound)
-
-
-def _place_on_existing(problem: Problem) -> tuple[Ints, Ints]:
-    """Pods of each class on each node, shape (C, N), and those left of each class, shape (C,)."""
+    limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
-    placed = np.zeros(problem.nodes.hostable.shape, dtype=np.int64)
-    for row, count in enumerate(problem.counts):
+    residual = problem.counts.copy()
+    placer = place.start(
+        problem,
+        limits,
+        per_node_usd_per_hour,
+        grow=grow,
+        min_values_bind=min_values_policy == "Strict",
+    )
+    if placer is not None:
+        residual = placer.place_all(residual)
+        placer.write_back(free)
+    placed: _Placed = [] if placer is None else placer.on_existing()
+    packed = packing.start(
+        problem,
+        residual,
+        per_node_usd_per_hour,
+        limits,
+        min_values_bind=min_values_policy == "Strict",
+    )
+    while True:
+        _place_on_existing(problem, free, packed.residual, placed)
+        if grow:
+            _place_on_new(problem, placer, packed)
+        if not _relax(problem, packed.residual):
+            break
+    if placer is None:
+        return solution.name(problem, placed, packed.nodes, packed.lower_bound)
+    least = packing.worth_of(problem, placer.on_new(packed.nodes), range(len(problem.templates)))
+    return solution.name(
+        problem,
+        placed,
+        [*placer.packed(), *packed.nodes],
+        least.usd_per_hour,
+        lambda row: why_not.of_class(placer, row),
+    )
+
+
+def _place_on_new(problem: Problem, placer: Placer | None, packed: packing.Packing) -> None:
+    if placer is not None:
+        placer.join_all(packed.residual)
+    templates = range(len(problem.templates))
+    for _, equal in groupby(templates, key=lambda i: problem.templates[i].pool.weight):
+        packed.fill(tuple(equal))
+
+
+def _relax(problem: Problem, residual: Ints) -> bool:
+    """Let pods without a place give up a preference; whether any did."""
+    moved = False
+    for row in np.flatnonzero(residual):
+        following = int(problem.relaxed[row])
+        if following >= 0 and (problem.topology is None or problem.topology.rules[row].is_free):
+            residual[following] += residual[row]
+            residual[row] = 0
+            moved = True
+    return moved
+
+
+def _place_on_existing(problem: Problem, free: Ints, residual: Ints, placed: _Placed) -> None:
+    """Place what fits; `free`, shape (R, N), and `residual`, shape (C,), go down."""
+    topology = problem.topology
+    for row in map(int, np.flatnonzero(residual)):
         hostable = problem.nodes.hostable[row]
-        if not hostable.any():
+        if not hostable.any() or (topology is not None and not topology.rules[row].is_free):
             continue
+        count = int(residual[row])
         requests = problem.requests[:, row]
         fits = np.where(hostable, np.minimum(columns.copies(free, requests), count), 0)
         # First fit of all its pods in one go: each node takes what the nodes before it have left.
         before = np.cumsum(fits) - fits
-        placed[row] = np.clip(count - before, 0, fits)
-        free -= requests[:, None] * placed[row]
-    return placed, problem.counts - placed.sum(axis=1)
+        taken = np.clip(count - before, 0, fits)
+        free -= requests[:, None] * taken
+        residual[row] -= taken.sum()
+        placed += [(row, c, int(taken[c])) for c in map(int, np.flatnonzero(taken))]

@@ -19,12 +19,14 @@ from daiku.model import interruption, labels
 from daiku.model.condition import Condition, find
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from daiku.report import Report, Unschedulable
 from daiku.settings import Settings
 from daiku.state.inflight import Inflight
@@ -32,6 +34,7 @@ from daiku.state.interruptions import InterruptionIndex
 from daiku.state.pods import PodIndex
 from daiku.state.snapshot import Nomination, Pool, Snapshot
 from daiku.state.statenode import StateNode
+from daiku.state.volumes import Volumes
 
 if TYPE_CHECKING:
     from daiku.cloud.provider import LaunchedInstance
@@ -44,6 +47,11 @@ KINDS: Final[tuple[type[Object], ...]] = (
     NodeClass,
     DaemonSet,
     PodDisruptionBudget,
+    Namespace,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    CsiNode,
 )
 """Every kind that has to be listed before anything is decided."""
 
@@ -59,7 +67,8 @@ _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
 
-_Kind = TypeVar("_Kind", Pod, Node, NodePool, NodeClaim, NodeClass, DaemonSet, PodDisruptionBudget)
+_OF_VOLUMES: Final = (PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode)
+_Kind = TypeVar("_Kind", bound=Object)
 
 
 class Cluster:
@@ -72,6 +81,7 @@ class Cluster:
         self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
         self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
         self._pods = PodIndex()
+        self._volumes: Volumes | None = None
         self._inflight = Inflight()
         self._instances: events.InstancesListed | None = None
         self._gone_instances: frozenset[str] = frozenset()
@@ -176,6 +186,8 @@ class Cluster:
             node_classes={c.ref: c for c in self._all(NodeClass)},
             daemon_sets=self._all(DaemonSet),
             pdbs=self._all(PodDisruptionBudget),
+            namespaces={n.meta.name: n.meta.labels for n in self._all(Namespace)},
+            volumes=self._all_volumes(),
             by_name=by_name,
             nodes_of=nodes_of,
             instances=self._instances,
@@ -195,6 +207,7 @@ class Cluster:
         kind, key = type(seen), seen.meta.key
         before = self._objects[kind].get(key)
         self._objects[kind][key] = seen
+        self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if before is None or before.meta.resource_version != seen.meta.resource_version:
             self._inflight.observed(f"{kind.__name__}/{key}")
         if isinstance(seen, NodePool | NodeClass) and (
@@ -218,6 +231,7 @@ class Cluster:
         if self._objects[kind].pop(key, None) is None:
             return
         self._inflight.forget(f"{kind.__name__}/{key}")
+        self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if kind is Pod:
             self._pods.lose(key)
         elif kind is NodeClaim:
@@ -308,6 +322,17 @@ class Cluster:
         found = self._objects[kind]
         values = (found[key] for key in sorted(found))
         return tuple(value for value in values if isinstance(value, kind))
+
+    def _all_volumes(self) -> Volumes:
+        """Made anew only when something about volumes has changed: there may be thousands."""
+        if self._volumes is None:
+            self._volumes = Volumes(
+                claims={c.meta.key: c for c in self._all(PersistentVolumeClaim)},
+                volumes={v.meta.name: v for v in self._all(PersistentVolume)},
+                classes={c.meta.name: c for c in self._all(StorageClass)},
+                csi_nodes={n.meta.name: n for n in self._all(CsiNode)},
+            )
+        return self._volumes
 
     def _state_nodes(self, nodes_of: Mapping[str, tuple[Node, ...]]) -> tuple[StateNode, ...]:
         made: list[StateNode] = []

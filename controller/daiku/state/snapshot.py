@@ -21,6 +21,7 @@ from daiku.model.pod import Pod
 from daiku.report import Unschedulable
 from daiku.state.inflight import Hold
 from daiku.state.statenode import StateNode
+from daiku.state.volumes import Volumes
 
 Pool = tuple[str, str, str]
 """Instance type, zone, capacity type: what the cloud sells out of."""
@@ -53,6 +54,12 @@ class Snapshot:
     )
     daemon_sets: tuple[DaemonSet, ...] = ()
     pdbs: tuple[PodDisruptionBudget, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]]
+    )
+    """Labels of namespaces, for affinity that selects namespaces by them; one that is missing has none."""
+    volumes: Volumes = field(default_factory=Volumes)
+    """Claims, volumes and classes, and how many volumes nodes take."""
 
     by_name: Mapping[str, StateNode] = field(default_factory=dict[str, StateNode])
     """State nodes by the name of their Node and by that of their NodeClaim."""

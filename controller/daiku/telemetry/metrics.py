@@ -75,6 +75,23 @@ CLOUD_ERRORS: Final = Counter(
     "Calls of the cloud that were refused.",
     ["controller", "method", "provider", "error"],
 )
+BATCH_SIZES: Final = (
+    1, 2, 4, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 125, 150, 175, 200, 225, 250, 275, 300, 350, 400,
+    450, 500, 550, 600, 700, 800, 900, 1000,
+)  # fmt: skip
+"""Bucket bounds in calls."""
+BATCH_SECONDS: Final = Histogram(
+    "karpenter_cloudprovider_batcher_batch_time_seconds",
+    "How long calls waited for others to join them.",
+    ["batcher"],
+    buckets=DURATIONS,
+)
+BATCH_SIZE: Final = Histogram(
+    "karpenter_cloudprovider_batcher_batch_size",
+    "How many calls were made as one.",
+    ["batcher"],
+    buckets=BATCH_SIZES,
+)
 INTERRUPTION_RECEIVED: Final = Counter(
     "karpenter_interruption_received_messages_total",
     "Messages of the interruption queue, by what they say.",

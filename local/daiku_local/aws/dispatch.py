@@ -36,7 +36,7 @@ class Dispatcher:
         if delay_ms := cloud.weather.forecast.latency_ms:
             time.sleep(delay_ms / 1000)
         try:
-            if not cloud.weather.admits(call.operation):
+            if not cloud.weather.admits(call.operation, call.service):
                 raise _throttled(call.service)
             return self._perform(call, forward)
         except AwsError as error:

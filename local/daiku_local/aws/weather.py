@@ -13,6 +13,21 @@ from typing import Any
 from daiku_local.aws.clock import Now
 
 ANY = "*"
+BUCKETS = {
+    "read": (20.0, 100.0),
+    "write": (5.0, 50.0),
+    "launch": (2.0, 5.0),
+    "terminate": (5.0, 100.0),
+    "tag": (10.0, 100.0),
+}
+"""EC2's buckets of requests: tokens a second, and how many they hold."""
+OWN_BUCKET = {
+    "CreateFleet": "launch",
+    "RunInstances": "launch",
+    "TerminateInstances": "terminate",
+    "CreateTags": "tag",
+}
+"""Operations of EC2 that share no bucket with all others that read or write."""
 
 
 class BadForecastError(Exception):
@@ -59,6 +74,9 @@ class Forecast:
     """Time that every request waits before it is looked at."""
     throttle: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
     """Requests per second that an operation admits, by its name; the burst is one second's worth."""
+
+    request_buckets: bool = False
+    """Whether EC2 admits no more calls than its buckets of requests hold."""
 
     def as_json(self) -> dict[str, Any]:
         """The forecast as `GET /_weather` shows it."""
@@ -116,16 +134,28 @@ class Weather:
         pools = self._forecast.sold_out
         return any(pool.covers(instance_type, zone, capacity_type) for pool in pools)
 
-    def admits(self, operation: str) -> bool:
+    def admits(self, operation: str, service: str = "") -> bool:
         """Whether a call of an operation is let in now; a call that is let in uses up one."""
         rate = self._forecast.throttle.get(operation)
-        if rate is None:
-            return True
+        if rate is not None:
+            burst = max(1.0, math.ceil(rate)) if rate > 0 else 0.0
+            return self._takes(operation, rate, burst)
+        if self._forecast.request_buckets and service == "ec2":
+            name = _bucket(operation)
+            return self._takes(f"bucket {name}", *BUCKETS[name])
+        return True
+
+    def _takes(self, name: str, rate: float, burst: float) -> bool:
+        """Whether an allowance has one left; takes it."""
         with self._lock:
             now = self._now()
-            burst = max(1.0, math.ceil(rate)) if rate > 0 else 0.0
-            left, at = self._allowance.get(operation, (burst, now))
+            left, at = self._allowance.get(name, (burst, now))
             left = min(burst, left + rate * (now - at))
             admitted = left >= 1
-            self._allowance[operation] = (left - 1 if admitted else left, now)
+            self._allowance[name] = (left - 1 if admitted else left, now)
             return admitted
+
+
+def _bucket(operation: str) -> str:
+    reads = operation.startswith(("Describe", "Get"))
+    return OWN_BUCKET.get(operation, "read" if reads else "write")

@@ -23,7 +23,10 @@ from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.pod import Pod
+from daiku.model.requirements import NO_REQUIREMENTS
 from daiku.model.taints import Taint
+from daiku.model.topology import AffinityTerm, HostPort, Spread
 from daiku.scheduling import audit
 
 GPU = Taint("dedicated", "NoSchedule", "gpu")
@@ -213,3 +216,56 @@ def test_more_disruptions_than_a_budget_allows_are_found_out() -> None:
     found = lifecycle_audit.audit(commands, cluster.snapshot(NOW), NOW)
 
     assert [v.command for v in found] == [commands[2]]
+
+
+SPREAD = Spread(key=labels.ZONE, max_skew=1, hard=True, selector=NO_REQUIREMENTS)
+REFUSES_ITS_LIKE = AffinityTerm(key=labels.ZONE, selector=NO_REQUIREMENTS, namespaces=("default",))
+IN_ZONE_A = replace(
+    ONE, requirements=ONE.requirements & build.needs(build.require(labels.ZONE, "In", "zone-a"))
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "pod", "found"),
+    [
+        pytest.param(ONE, build.pod(spread=(SPREAD,)), ["TopologySpread"], id="spread by it"),
+        pytest.param(IN_ZONE_A, build.pod(spread=(SPREAD,)), [], id="spread by it, when sure"),
+        pytest.param(
+            ONE,
+            build.pod(pod_anti_affinity=(REFUSES_ITS_LIKE,)),
+            ["PodAntiAffinity"],
+            id="kept apart by it",
+        ),
+        pytest.param(
+            ONE,
+            build.pod(pod_affinity=(REFUSES_ITS_LIKE,)),
+            ["PodAffinity"],
+            id="kept together by it",
+        ),
+    ],
+)
+def test_a_zone_that_is_not_sure_yet_counts_as_the_worst(
+    claim: NodeClaim, pod: Pod, found: list[str]
+) -> None:
+    there = build.node("there", labels_of={labels.ZONE: "zone-a"})
+
+    assert rules(creation(claim), pod, POOL, there, build.pod("there", node="there")) == found
+
+
+def test_a_port_that_a_daemon_set_takes_on_a_new_node_is_gone() -> None:
+    port = HostPort(ip="10.0.0.1", port=80, protocol="TCP")
+
+    found = rules(
+        creation(), build.pod(host_ports=(port,)), POOL, build.daemon_set(host_ports=(port,))
+    )
+
+    assert found == ["HostPort"]
+
+
+def test_a_violation_says_its_numbers() -> None:
+    node = build.node("other", cpu="500m", provider_id="i-1")
+    cluster = build.cluster(POD, node)
+
+    (found,) = audit.audit([], {POD.meta.key: "other"}, cluster.snapshot(NOW), cluster.catalogue)
+
+    assert (found.node, found.pod, found.found, found.allowed) == ("other", POD.meta.key, 1000, 500)

@@ -9,7 +9,22 @@ from daiku.model.pod import Pod
 from daiku.model.taints import Toleration
 from daiku.scheduling import classes
 
-IN_THE_CLASS = {"requests", "node_selector", "required_node_affinity", "tolerations", "unsupported"}
+IN_THE_CLASS = {
+    "meta",
+    "requests",
+    "node_selector",
+    "required_node_affinity",
+    "tolerations",
+    "preferred_node_affinity",
+    "spread",
+    "pod_affinity",
+    "pod_anti_affinity",
+    "preferred_pod_affinity",
+    "preferred_pod_anti_affinity",
+    "host_ports",
+    "volume_claims",
+    "unsupported",
+}
 
 
 def test_every_field_of_a_pod_is_part_of_its_class_or_ignored_for_a_reason() -> None:
@@ -29,7 +44,7 @@ def test_equal_pods_are_one_class_with_their_names_in_order() -> None:
         build.pod("b", node_selector={"team": "x"}),
         build.pod("b", tolerations=[Toleration(operator="Exists")]),
         build.pod("b", required_node_affinity=(build.needs(build.require("team", "Exists")),)),
-        build.pod("b", unsupported=("topologySpreadConstraints",)),
+        build.pod("b", unsupported=("resourceClaims",)),
     ],
     ids=["requests", "selector", "tolerations", "affinity", "unsupported"],
 )

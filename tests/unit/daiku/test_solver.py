@@ -306,11 +306,11 @@ def test_min_values_that_cannot_be_kept_are_said() -> None:
 
 
 def test_a_pod_with_a_constraint_that_is_not_modelled_is_planned_with_a_note() -> None:
-    solved = solve([build.pod(unsupported=("topologySpreadConstraints",))], build.node_pool())
+    solved = solve([build.pod(unsupported=("resourceClaims",))], build.node_pool())
 
     assert len(solved.new_nodes) == 1
     assert solved.notes == (
-        "1 pods are planned without their topologySpreadConstraints, which is not modelled yet",
+        "1 pods are planned without their resourceClaims, which is not modelled yet",
     )
 
 

@@ -13,6 +13,7 @@ from tests.unit.daiku_edge import aws_facts
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import capacity, errors, launcher
 from daiku.cloud.aws.launch_templates import LaunchTemplates
+from daiku.cloud.aws.pace import Pace
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
@@ -37,6 +38,7 @@ class Ec2:
     def __init__(self, *answers: Any, running: dict[str, Any] | None = None) -> None:
         self.answers = list(answers)
         self.running = running
+        self.pace = Pace()
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
     def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:

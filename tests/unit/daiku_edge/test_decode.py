@@ -82,38 +82,10 @@ def test_a_toleration_without_an_operator_means_equal() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "names"),
-    [
-        pytest.param(
-            {"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
-            ("topologySpreadConstraints",),
-            id="a spread that must hold",
-        ),
-        pytest.param(
-            {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
-            (),
-            id="a spread that is only wished for",
-        ),
-        pytest.param(
-            {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]},
-            ("volumes",),
-            id="a volume that may bind it to a zone",
-        ),
-        pytest.param(
-            {
-                "affinity": {
-                    "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}
-                }
-            },
-            ("podAntiAffinity",),
-            id="required anti-affinity",
-        ),
-        pytest.param({"volumes": [{"name": "d", "emptyDir": {}}]}, (), id="a volume of its own"),
-    ],
-)
-def test_constraints_that_are_not_modelled_are_named(spec: Any, names: tuple[str, ...]) -> None:
-    assert decode.pod(_pod(**spec)).unsupported == names
+def test_a_constraint_that_the_solver_does_not_obey_is_named() -> None:
+    pod = decode.pod(_pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}]))
+
+    assert pod.unsupported == ("resourceClaims",)
 
 
 def test_pods_of_one_owner_share_what_they_have_in_common() -> None:

@@ -50,8 +50,9 @@ def create(
     token: str,
     tags: Sequence[Mapping[str, str]],
     context: str,
-) -> Made:
-    """Launch one instance in one of the pools.
+    count: int = 1,
+) -> list[Made]:
+    """Launch up to `count` instances in the pools, one at least.
 
     Raises:
         InsufficientCapacity: None of them has an instance now.
@@ -62,30 +63,45 @@ def create(
         overrides,
         key=lambda o: (o.option.price_usd_per_hour, o.option.instance_type, o.option.zone),
     )[:OVERRIDES_MAX]
-    request = _request(chosen, token, tags)
+    request = _request(chosen, token, tags, count)
     if context:
         request["Context"] = context
     answer = session.call("ec2", "create_fleet", **request)
     problems: list[Json] = parts(answer, "Errors")
     sold_out = _sold_out(problems, chosen)
-    for instances in parts(answer, "Instances"):
-        for instance_id in words(instances, "InstanceIds"):
-            return Made(
-                instance_id=instance_id,
-                override=_chosen(instances, chosen),
-                sold_out=sold_out,
-            )
-    raise _refusal(problems, sold_out)
+    made = [
+        Made(
+            instance_id=instance_id,
+            override=_chosen(instances, chosen),
+            sold_out=sold_out,
+        )
+        for instances in parts(answer, "Instances")
+        for instance_id in words(instances, "InstanceIds")
+    ]
+    if not made:
+        raise _refusal(problems, sold_out)
+    return made[:count]
 
 
-def _request(chosen: Sequence[Override], token: str, tags: Sequence[Mapping[str, str]]) -> Json:
+def too_few(made: Sequence[Made]) -> cloud_errors.CloudError:
+    """The error for a claim that got none of the instances of its fleet, though others did."""
+    sold_out = tuple(dict.fromkeys(pool for each in made for pool in each.sold_out))
+    message = f"EC2 launched {len(made)} instances, fewer than were asked for together"
+    if sold_out:
+        return cloud_errors.InsufficientCapacity(message, sold_out=sold_out)
+    return cloud_errors.LaunchRefused(message)
+
+
+def _request(
+    chosen: Sequence[Override], token: str, tags: Sequence[Mapping[str, str]], count: int
+) -> Json:
     capacity_type = chosen[0].option.capacity_type
     templates = list(dict.fromkeys(o.template for o in chosen))
     request: Json = {
         "Type": "instant",
         "ClientToken": token,
         "TargetCapacitySpecification": {
-            "TotalTargetCapacity": 1,
+            "TotalTargetCapacity": count,
             "DefaultTargetCapacityType": capacity_type,
         },
         "LaunchTemplateConfigs": [

@@ -4,6 +4,7 @@ Slow answers (types, prices, the cluster) are kept for as long as they stay true
 nothing. Not here: the status of EC2NodeClasses (`status`), how a launch is made (`launcher`).
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +12,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.cloud import errors
-from daiku.cloud.aws import capacity, cluster, instance_types, launcher, node_class, pricing
+from daiku.cloud.aws import (
+    capacity,
+    cluster,
+    instance_types,
+    launcher,
+    node_class,
+    pricing,
+    terminator,
+)
 from daiku.cloud.aws.answers import parts
+from daiku.cloud.aws.batching import Batcher
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.cluster import Cluster
 from daiku.cloud.aws.instance_types import PREFIX, Facts
@@ -28,6 +38,8 @@ from daiku.model.nodeclass import NodeClass
 TYPES_EVERY: Final = timedelta(hours=12)
 PRICES_EVERY: Final = timedelta(hours=12)
 CLUSTER_EVERY: Final = timedelta(minutes=5)
+TAGGED_MOST: Final = 50
+"""Instances that are tagged with their claims after each list: half of EC2's bucket of CreateTags."""
 LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
 
 
@@ -58,6 +70,7 @@ class AwsProvider:
     templates: LaunchTemplates = field(init=False)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
+    _terminator: Batcher[str, str, str] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _cluster: tuple[Cluster, datetime] | None = None
     _types: tuple[Mapping[str, Facts], datetime] | None = None
@@ -70,6 +83,7 @@ class AwsProvider:
         self.templates = LaunchTemplates(self.session, self.options.cluster_name)
         self._launcher = launcher.Launcher(self.session, self.templates, self.now())
         self._offerings = Offerings(self.session.region)
+        self._terminator = terminator.make(self.session)
 
     def cluster(self) -> Cluster:
         """The cluster that machines join.
@@ -138,9 +152,7 @@ class AwsProvider:
             raise errors.InstanceNotFound(
                 f"{provider_id!r} is no instance of EC2: expected aws:///<zone>/<instance id>"
             )
-        answer = self.session.call("ec2", "terminate_instances", InstanceIds=[instance_id])
-        states = [i["CurrentState"]["Name"] for i in parts(answer, "TerminatingInstances")]
-        if states and all(state == "terminated" for state in states):
+        if self._terminator.call("", instance_id) == "terminated":
             raise errors.InstanceNotFound(f"instance {instance_id} is terminated")
 
     def list_instances(self) -> Sequence[Instance]:
@@ -167,6 +179,9 @@ class AwsProvider:
                             terminating=each["State"]["Name"] == "shutting-down",
                         )
                     )
+        # What was launched together says afterwards whose it is; a refusal only means later.
+        with contextlib.suppress(errors.CloudError):
+            self._launcher.tag_some(TAGGED_MOST)
         return found
 
     def sizing(self, found: NodeClass) -> Sizing:

@@ -14,16 +14,21 @@ from typing import Any, Final
 
 import boto3
 import boto3.session
-from botocore import exceptions
+from botocore import exceptions, xform_name
 from botocore.config import Config
 
 from daiku.cloud.aws import errors
+from daiku.cloud.aws.pace import Pace
+from daiku.cloud.errors import CloudError, Throttled
 
 CONNECT_SECONDS: Final = 5
 READ_SECONDS: Final = 60
 """DescribeInstanceTypes is the slowest call."""
 ATTEMPTS_MAX: Final = 3
 """Of one call, with back-off; after that the next tick or poll tries again."""
+
+PACED_BY_CALLER: Final = frozenset({"create_fleet"})
+"""Operations whose callers reserve their turn themselves, because others may join them while they wait."""
 
 Json = dict[str, Any]
 
@@ -39,6 +44,7 @@ class Session:
         # boto3 by itself reads AWS_DEFAULT_REGION only; every other SDK reads AWS_REGION.
         self._session: Any = boto3.session.Session(region_name=region or None)
         self._lock = threading.Lock()
+        self.pace = Pace()
         self._clients: dict[tuple[str, str], Any] = {}
         found: str | None = self._session.region_name
         if not found:
@@ -56,7 +62,8 @@ class Session:
         try:
             answer: Json = getattr(client, operation)(**parameters)
         except (exceptions.ClientError, exceptions.BotoCoreError) as error:
-            raise errors.translate(f"{service} {operation}", error) from error
+            raise self._translated(service, operation, error) from error
+        self.pace.answered(operation)
         return answer
 
     def pages(
@@ -71,7 +78,14 @@ class Session:
         try:
             yield from client.get_paginator(operation).paginate(**parameters)
         except (exceptions.ClientError, exceptions.BotoCoreError) as error:
-            raise errors.translate(f"{service} {operation}", error) from error
+            raise self._translated(service, operation, error) from error
+        self.pace.answered(operation)
+
+    def _translated(self, service: str, operation: str, error: Exception) -> CloudError:
+        translated = errors.translate(f"{service} {operation}", error)
+        if isinstance(translated, Throttled) and service == "ec2":
+            self.pace.throttled(operation)
+        return translated
 
     def _client(self, service: str, region: str) -> Any:
         with self._lock:
@@ -87,4 +101,12 @@ class Session:
                 )
                 known = self._session.client(service, config=config)
                 self._clients[service, region] = known
+                if service == "ec2":
+                    # Every try of a call passes here, those that boto3 makes by itself too.
+                    known.meta.events.register("before-send.ec2", self._await_turn)
             return known
+
+    def _await_turn(self, event_name: str, **_: Any) -> None:
+        operation = xform_name(event_name.rpartition(".")[2])
+        if operation not in PACED_BY_CALLER:
+            self.pace.wait(operation)

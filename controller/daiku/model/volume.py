@@ -1,0 +1,67 @@
+"""Volumes, as far as they say where a pod can run and how many of them a node takes.
+
+Source: core/v1 PersistentVolume and PersistentVolumeClaim, storage.k8s.io/v1 StorageClass and CSINode.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from daiku.model.meta import Meta
+from daiku.model.requirements import Requirements
+
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+"""Of classes whose volumes are made by hand; a claim waits for one of those."""
+DRIVERS: Final = {"kubernetes.io/aws-ebs": "ebs.csi.aws.com"}
+"""Provisioner of old -> the CSI driver that does its work today."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolume:
+    """A volume that exists."""
+
+    meta: Meta
+    alternatives: tuple[Requirements, ...] = ()
+    """Nodes that can reach it must meet one of these; empty: every node can."""
+    storage_class: str = ""
+    driver: str = ""
+    """CSI driver that attaches it; empty when none does."""
+    handle: str = ""
+    """The driver's name for it."""
+    is_available: bool = False
+    """No claim has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolumeClaim:
+    """What a pod mounts."""
+
+    meta: Meta
+    volume: str = ""
+    """Name of its PersistentVolume; empty while it has none."""
+    storage_class: str = ""
+    """Empty when it has none and so is never provisioned for."""
+    is_lost: bool = False
+    """Its volume is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageClass:
+    """How volumes are made."""
+
+    meta: Meta
+    provisioner: str
+    """CSI driver, already in its spelling of today, or `NO_PROVISIONER`."""
+    waits_for_pod: bool = False
+    """volumeBindingMode WaitForFirstConsumer: a volume is made where its pod is put."""
+    alternatives: tuple[Requirements, ...] = ()
+    """allowedTopologies: volumes are made where one of these holds; empty: anywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiNode:
+    """How many volumes a node takes; it has the Node's name."""
+
+    meta: Meta
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """CSI driver -> most volumes; a driver without a limit is absent."""

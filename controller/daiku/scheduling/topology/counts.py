@@ -1,0 +1,245 @@
+"""What the constraints between pods of one problem come to: counters, domains, and how high each count is now.
+
+Counters of nodes (key hostname) and counters of other domains are numbered apart: the former are rows of arrays over
+nodes, the latter are small mappings.
+
+Letters in shapes: H counters of nodes, N existing nodes that take pods.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daiku.model import labels, taints
+from daiku.model.pod import Pod
+from daiku.model.requirements import Requirements
+from daiku.model.taints import Taint
+from daiku.model.topology import Spread
+from daiku.scheduling import columns
+from daiku.scheduling.classes import PodClass
+from daiku.scheduling.columns import Ints, Mask
+from daiku.scheduling.topology import cells
+from daiku.scheduling.topology.bays import UNLIMITED, HostRules
+from daiku.scheduling.topology.cells import Cell, Cells
+from daiku.scheduling.topology.rules import Compiler, Counter, Filter, Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Site:
+    """A node with the pods on it."""
+
+    labels: Requirements
+    taints: tuple[Taint, ...]
+    pods: Sequence[Pod]
+    """Those that run or are expected there and do not want another place."""
+    column: int
+    """Its index among the nodes that take pods, -1 when it takes none."""
+    is_leaving: bool
+    """It is being deleted, so its domain may go with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Topology:
+    """Constraints between pods, in indices."""
+
+    counters: tuple[Counter, ...]
+    rules: tuple[Rules, ...]
+    """One per class, by index of `counters`."""
+    host_rules: tuple[HostRules, ...]
+    """One per class."""
+    cells: Cells
+    of_site: tuple[Cell, ...]
+    """The cell of each existing node that takes pods, in their order."""
+    on_nodes: Ints
+    """How high the counters of nodes are, shape (H, N)."""
+    in_domains: Mapping[int, Mapping[str, int]]
+    """How high all other counters are, by value of their key."""
+    existing: Mapping[int, frozenset[str]]
+    """For each such counter, the domains in which there are nodes that count."""
+    passing: Mapping[Filter, Mask]
+    """For each filter, existing nodes that pass it, shape (N,)."""
+    totals: Mapping[int, int]
+    """Pods that each counter counts, wherever they are."""
+    host_rows: Mapping[int, int]
+    """Row of H of each counter of nodes."""
+
+
+@dataclass(slots=True, eq=False)
+class _Tally:
+    counters: tuple[Counter, ...]
+    rows: Mapping[int, int]
+    on_nodes: Ints
+    in_domains: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
+    totals: dict[int, int] = field(default_factory=dict[int, int])
+
+
+def build(
+    asked: Sequence[PodClass],
+    sites: Sequence[Site],
+    templates: Sequence[tuple[Cell, ...]],
+    keys: tuple[str, ...],
+    *,
+    seen: frozenset[str],
+    namespaces: Mapping[str, Mapping[str, str]],
+) -> Topology:
+    """The constraints of classes `asked`, and what they count on `sites` now.
+
+    Args:
+        asked: Classes of the problem, in order.
+        sites: All nodes, whether they take pods or not.
+        templates: Cells of each NodePool.
+        keys: What `keys_of` says.
+        seen: Labels of pods that selectors look at.
+        namespaces: Labels of namespaces.
+    """
+    compiler = Compiler(namespaces)
+    owned = (t for site in sites for pod in site.pods for t in pod.pod_anti_affinity)
+    rules = compiler.compile(asked, owned)
+    counters = tuple(compiler.counters)
+    rows = _host_rows(counters)
+    open_sites = sorted((s for s in sites if s.column >= 0), key=lambda s: s.column)
+    tally = _Tally(counters, rows, np.zeros((len(rows), len(open_sites)), dtype=np.int64))
+    known = columns.stack([s.labels for s in sites])
+    filters = dict.fromkeys(c.filter for c in counters if c.filter is not None)
+    masks = {f: _passing(f, sites, known) for f in filters}
+    for position, site in enumerate(sites):
+        _count(tally, site, compiler, seen, {f for f, m in masks.items() if m[position]})
+    of_column = [p for p, s in enumerate(sites) if s.column >= 0]
+    of_column.sort(key=lambda p: sites[p].column)
+    # Classes of equal rules share them, and so what is made of them.
+    distinct = {id(r): r for r in rules}
+    of_nodes = {key: _host_rules(r, counters, rows) for key, r in distinct.items()}
+    return Topology(
+        counters=counters,
+        rules=tuple(rules),
+        host_rules=tuple(of_nodes[id(r)] for r in rules),
+        cells=Cells(keys=keys, of_template=tuple(templates)),
+        of_site=tuple(cells.of_labels(keys, s.labels) for s in open_sites),
+        on_nodes=tally.on_nodes,
+        in_domains=tally.in_domains,
+        existing={
+            index: _domains(counter, sites, masks)
+            for index, counter in enumerate(counters)
+            if index not in rows
+        },
+        passing={f: m[of_column] for f, m in masks.items()},
+        totals=tally.totals,
+        host_rows=rows,
+    )
+
+
+def keys_of(asked: Iterable[PodClass], bound: Iterable[Pod]) -> tuple[str, ...]:
+    """Labels, hostname apart, whose values are domains of some constraint, in order."""
+    found: dict[str, None] = {}
+    for pod_class in asked:
+        terms = (*(t for group in pod_class.near for t in group), *pod_class.apart)
+        found |= dict.fromkeys(t.key for t in (*terms, *pod_class.shuns, *pod_class.spread))
+    found |= dict.fromkeys(t.key for pod in bound for t in pod.pod_anti_affinity)
+    return tuple(sorted(key for key in found if key != labels.HOSTNAME))
+
+
+def _host_rows(counters: Sequence[Counter]) -> dict[int, int]:
+    on_nodes = (index for index, c in enumerate(counters) if c.key == labels.HOSTNAME)
+    return {index: row for row, index in enumerate(on_nodes)}
+
+
+def _passing(kept: Filter, sites: Sequence[Site], known: columns.Labels) -> Mask:
+    """Sites that count for a spread constraint."""
+    passed = np.ones(len(sites), dtype=np.bool_)
+    if kept.alternatives is not None:
+        passed[:] = False
+        for alternative in kept.alternatives:
+            passed |= known.meets(alternative)
+    for position, site in enumerate(sites):
+        if passed[position] and kept.tolerations is not None:
+            passed[position] = taints.untolerated(site.taints, kept.tolerations) is None
+        if passed[position] and kept.keys:
+            own = site.labels.single_values()
+            passed[position] = all(k in own or k == labels.HOSTNAME for k in kept.keys)
+    return passed
+
+
+def _domains(
+    counter: Counter, sites: Sequence[Site], masks: Mapping[Filter, Mask]
+) -> frozenset[str]:
+    passed = masks[counter.filter] if counter.filter is not None else None
+    found: dict[str, None] = {}
+    for position, site in enumerate(sites):
+        value = site.labels.single_values().get(counter.key) if not site.is_leaving else None
+        if value is not None and (passed is None or passed[position]):
+            found[value] = None
+    return frozenset(found)
+
+
+def _count(
+    tally: _Tally, site: Site, compiler: Compiler, seen: frozenset[str], passed: set[Filter]
+) -> None:
+    own = site.labels.single_values() if site.pods else {}
+    for pod in site.pods:
+        if pod.is_finished:
+            continue
+        subject = (
+            pod.meta.namespace,
+            tuple(sorted(item for item in pod.meta.labels.items() if item[0] in seen)),
+        )
+        for index in compiler.adds_of_pod(pod, subject):
+            counter = tally.counters[index]
+            if pod.meta.deleted is not None and not counter.counts_leaving:
+                continue
+            if counter.filter is not None and counter.filter not in passed:
+                continue
+            tally.totals[index] = tally.totals.get(index, 0) + 1
+            row = tally.rows.get(index)
+            if row is not None:
+                if site.column >= 0:
+                    tally.on_nodes[row, site.column] += 1
+            elif counter.key in own:
+                counts = tally.in_domains.setdefault(index, {})
+                counts[own[counter.key]] = counts.get(own[counter.key], 0) + 1
+
+
+def _host_rules(rules: Rules, counters: Sequence[Counter], rows: Mapping[int, int]) -> HostRules:
+    adds = [rows[index] for index in rules.adds if index in rows]
+    at_most = tuple(
+        (rows[r.counter], r.spread.max_skew, r.counts_itself)
+        for r in rules.spread
+        if r.counter in rows
+    )
+    zero = tuple(rows[index] for index in rules.apart if index in rows)
+    most = min(
+        [1 for row in zero if row in adds] + [m for _, m, itself in at_most if itself],
+        default=UNLIMITED,
+    )
+    return HostRules(
+        zero=zero,
+        above_zero=tuple(rows[i] for r in rules.near for i in r.counters if i in rows),
+        at_most=at_most,
+        guarded=_guarded(rules, counters, rows),
+        adds=np.array(adds, dtype=np.intp),
+        most_on_new=most,
+    )
+
+
+def _guarded(
+    rules: Rules, counters: Sequence[Counter], rows: Mapping[int, int]
+) -> tuple[tuple[int, int, int], ...]:
+    """Spread of others over pods of this class: where their pods are, it must not push the count over their skew."""
+    found: list[tuple[int, int, int]] = []
+    for index in rules.adds:
+        selected = counters[index]
+        if (
+            selected.sort != "selected"
+            or index not in rows
+            or not isinstance(selected.what, Spread)
+        ):
+            continue
+        for other, spreader in enumerate(counters):
+            if (
+                spreader.sort == "spreader"
+                and isinstance(spreader.what, Spread)
+                and spreader.namespace == selected.namespace
+                and spreader.what.selector == selected.what.selector
+            ):
+                found.append((rows[other], rows[index], spreader.what.max_skew))
+    return tuple(found)

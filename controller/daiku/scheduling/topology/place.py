@@ -1,0 +1,436 @@
+"""Places pods that constraints between pods concern, class by class.
+
+For each class: divide its pods among domains (`quotas`), then in each domain use room on existing nodes, then on nodes
+that are planned already, then plan new ones. A domain that has no more place is left out and the rest is divided
+again. Classes that force nodes of their own come first, those that must be near others last.
+
+Letters in shapes: R resources, C classes, N existing nodes, T instance types.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daiku.scheduling import packing
+from daiku.scheduling.columns import Floats, Ints
+from daiku.scheduling.packed import PackedNode
+from daiku.scheduling.problem import Problem
+from daiku.scheduling.topology import ledger as ledgers
+from daiku.scheduling.topology import quotas
+from daiku.scheduling.topology.bays import UNLIMITED, ExistingBay
+from daiku.scheduling.topology.cells import Cell
+from daiku.scheduling.topology.counts import Topology
+from daiku.scheduling.topology.ledger import Ledger, Place
+from daiku.scheduling.topology.templates import Templates
+
+
+def start(
+    problem: Problem,
+    left: Sequence[Ints],
+    per_node_usd_per_hour: float,
+    *,
+    grow: bool,
+    min_values_bind: bool,
+) -> "Placer | None":
+    """A solve that has placed nothing yet; None when no constraint concerns any pod.
+
+    Args:
+        problem: What is to be solved.
+        left: What the limits of each NodePool still allow, shape (L,) each; it goes down.
+        per_node_usd_per_hour: What a node costs beside its instance.
+        grow: Whether new nodes may be made.
+        min_values_bind: Whether `minValues` is strict.
+    """
+    topology = problem.topology
+    if topology is None:
+        return None
+    worth = packing.worth_of(problem, problem.counts, range(len(problem.templates))).worth
+    ledger = ledgers.start(topology)
+    every = dict.fromkeys(cell for cells in topology.cells.of_template for cell in cells)
+    cells = list(every | dict.fromkeys(topology.of_site))
+    existing = [_bays(problem, topology, cell) for cell in cells]
+    hostable = problem.nodes.hostable
+    nobody = np.zeros(len(problem.counted), dtype=np.bool_)
+    templates = Templates(
+        problem=problem,
+        topology=topology,
+        left=left,
+        weights=worth,
+        per_node_usd_per_hour=per_node_usd_per_hour,
+        min_values_bind=min_values_bind,
+        cell_index={cell: index for index, cell in enumerate(cells)},
+        hosts_existing=[
+            np.logical_or.reduce([hostable[:, bay.nodes].any(axis=1) for bay, _ in bays])
+            if bays
+            else nobody
+            for bays in existing
+        ],
+    )
+    return Placer(
+        problem=problem,
+        topology=topology,
+        templates=templates,
+        ledger=ledger,
+        grow=grow,
+        cells=[ledger.place(cell) for cell in cells],
+        existing=existing,
+        sizes=worth @ problem.requests,
+        load=[0.0] * len(cells),
+    )
+
+
+def _bays(
+    problem: Problem, topology: Topology, cell: Cell
+) -> list[tuple[ExistingBay, frozenset[int]]]:
+    """Existing nodes of a cell, those that count for the same constraints together."""
+    groups: dict[frozenset[int], list[int]] = {}
+    for node, own in enumerate(topology.of_site):
+        if own == cell:
+            uncounted = (
+                index
+                for index, counter in enumerate(topology.counters)
+                if counter.filter is not None and not topology.passing[counter.filter][node]
+            )
+            groups.setdefault(frozenset(uncounted), []).append(node)
+    bays: list[tuple[ExistingBay, frozenset[int]]] = []
+    for uncounted, members in groups.items():
+        nodes = np.array(members, dtype=np.intp)
+        free, counts = problem.nodes.free[:, nodes], topology.on_nodes[:, nodes]
+        bays.append((ExistingBay(nodes, free, counts), uncounted))
+    return bays
+
+
+@dataclass(slots=True, eq=False)
+class Placer:
+    """One solve of the classes that constraints concern. Changes `free` and `left`."""
+
+    problem: Problem
+    topology: Topology
+    templates: Templates
+    ledger: Ledger
+    grow: bool
+    cells: list[Place]
+    """Every cell there is, in numbers."""
+    existing: list[list[tuple[ExistingBay, frozenset[int]]]]
+    """For each cell, its bays of existing nodes, each with the counters for which they do not count."""
+    sizes: Floats
+    """What a pod of each class is worth, shape (C,)."""
+    load: list[float] = field(default_factory=list[float])
+    """What each cell carries."""
+    failed: dict[int, int] = field(default_factory=dict[int, int])
+    """Class -> its pods without a place."""
+
+    def place_all(self, counts: Ints) -> Ints:
+        """Place all pods that constraints concern; those of each class that none concerns, shape (C,).
+
+        Args:
+            counts: Pods of each class, shape (C,).
+        """
+        left = counts.copy()
+        concerned = [row for row in map(int, np.flatnonzero(counts)) if not self._is_free(row)]
+        fed = self._fed(concerned)
+        order = sorted(concerned, key=lambda row: self._rank(row, fed))
+        waiting = order
+        while waiting:
+            before = int(left.sum())
+            held: list[int] = []
+            for row in waiting:
+                self._descend(row, left, held)
+            waiting = held if int(left.sum()) < before else []
+        for row, pod_count in enumerate(left.tolist()):
+            if pod_count and not self._is_free(row):
+                self.failed[row] = pod_count
+                left[row] = 0
+        return left
+
+    def _descend(self, row: int, left: Ints, held: list[int]) -> None:
+        """Place a class; what has no place gives up one preference after the other."""
+        while True:
+            left[row] = self.place(row, int(left[row]))
+            following = int(self.problem.relaxed[row])
+            if not left[row]:
+                return
+            if following < 0:
+                held.append(row)
+                return
+            left[following] += left[row]
+            left[row] = 0
+            if self._is_free(following):
+                return
+            row = following
+
+    def _is_free(self, row: int) -> bool:
+        return self.topology.rules[row].is_free
+
+    def _fed(self, concerned: Iterable[int]) -> frozenset[int]:
+        """Counters of affinity and of spread that classes raise which do not mind them."""
+        found: dict[int, None] = {}
+        distinct = {id(r): r for r in (self.topology.rules[row] for row in concerned)}
+        for rules in distinct.values():
+            minded = {i for r in rules.near for i in r.counters}
+            found |= dict.fromkeys(i for i in rules.adds if i not in minded)
+        return frozenset(found)
+
+    def _rank(self, row: int, fed: frozenset[int]) -> tuple[bool, bool, bool, int]:
+        """The order of classes: whoever depends on where others are comes after them.
+
+        Pods that look for company come last, since those that they look for go anywhere. Pods that have little choice
+        of a domain come before pods that are spread over them. Pods that force nodes of their own come first among
+        the rest.
+        """
+        rules, host = self.topology.rules[row], self.topology.host_rules[row]
+        waits = any(not r.may_start or any(i in fed for i in r.counters) for r in rules.near)
+        # Room on existing nodes ends, so only where new nodes can be counts as choice.
+        narrow = not rules.spread and len(self.templates.growing(row)) < len(self.cells)
+        return waits, not narrow, host.most_on_new > 1 or bool(host.at_most), row
+
+    def join_all(self, residual: Ints) -> None:
+        """Place pods that no constraint concerns on planned nodes where that costs no more than their worth.
+
+        Args:
+            residual: Pods of each class without a place, shape (C,); it goes down.
+        """
+        for row in map(int, np.flatnonzero(residual)):
+            price_most = float(self.sizes[row])
+            residual[row] -= self.join(row, int(residual[row]), price_most)
+
+    def write_back(self, free: Ints) -> None:
+        """Take what was placed from `free`, shape (R, N)."""
+        for each in self.existing:
+            for bay, _ in each:
+                free[:, bay.nodes] = bay.free
+
+    def on_existing(self) -> list[tuple[int, int, int]]:
+        """Class, existing node, and how many pods of the one are on the other."""
+        found: list[tuple[int, int, int]] = []
+        for each in self.existing:
+            for bay, _ in each:
+                for position, contents in enumerate(bay.placed.by_node(len(bay.nodes))):
+                    node = int(bay.nodes[position])
+                    found += [(row, node, count) for row, count in contents.items()]
+        return sorted(found, key=lambda f: (f[1], f[0]))
+
+    def packed(self) -> list[PackedNode]:
+        """The new nodes."""
+        position = self.ledger.position
+        touched: dict[int, frozenset[int]] = {}
+        for rules in self.topology.rules:
+            if id(rules) not in touched:
+                near = (i for r in rules.near for i in r.counters)
+                own = (r.counter for r in rules.spread)
+                every = (*near, *own, *rules.apart, *rules.adds)
+                touched[id(rules)] = frozenset(position[i] for i in every if i in position)
+        return list(self.templates.packed([touched[id(r)] for r in self.topology.rules]))
+
+    def on_new(self, packed: Iterable[PackedNode]) -> Ints:
+        """Pods of each class on nodes that were planned here, and on those that were `packed`, shape (C,)."""
+        total = np.zeros(len(self.problem.counted), dtype=np.int64)
+        for node in packed:
+            for row, count in node.counts.items():
+                total[row] += count
+        for bay in self.templates.opened():
+            placed = bay.placed
+            for row, counts in zip(placed.rows, placed.counts, strict=True):
+                total[row] += counts.sum()
+        return total
+
+    def place(self, row: int, count: int) -> int:
+        """Place up to `count` pods of class `row`; how many are left over."""
+        rules = self.topology.rules[row]
+        if self.ledger.starts(rules) is None:
+            return count
+        stuck: dict[int, None] = {}
+        while count:
+            tasks = self._divide(row, count, stuck)
+            if not tasks:
+                break
+            for among, quota in tasks:
+                placed = self._put(row, quota, among)
+                count -= placed
+                if placed < quota:
+                    stuck |= dict.fromkeys(among)
+        return count
+
+    def join(self, row: int, count: int, price_most: float) -> int:
+        """Place pods that no constraint concerns on nodes that are planned already; how many found a place."""
+        left = count
+        for index in range(len(self.cells)):
+            for bay, ask, _ in self.templates.bays(row, index, opened=True):
+                if left:
+                    left -= self._note(row, index, bay.join(ask, left, price_most))
+        return count - left
+
+    def _divide(
+        self, row: int, count: int, stuck: dict[int, None]
+    ) -> list[tuple[Sequence[int], int]]:
+        """Sets of cells, and how many pods each set should take."""
+        rules = self.topology.rules[row]
+        usable = self.templates.usable(row)
+        allowed = [
+            index
+            for index in usable
+            if index not in stuck and self.ledger.admits(rules, self.cells[index])
+        ]
+        if not allowed:
+            return []
+        starting = self.ledger.starts(rules) or ()
+        allowed = self._begun(allowed, starting)
+        exclusive = self.ledger.exclusive(rules)
+        levels = self.ledger.levels(rules, [self.cells[i] for i in self.templates.openable(row)])
+        if exclusive or len({level.position for level in levels}) > 1:
+            return self._singly(allowed, count, levels, exclusive)
+        if not levels:
+            return [(allowed, count)]
+        return self._by_domain(allowed, count, levels)
+
+    def _begun(self, allowed: list[int], starting: Sequence[tuple[int, ...]]) -> list[int]:
+        """Of `allowed` those in the domains in which affinities begin: those of the least loaded cell."""
+        positions = [
+            self.ledger.position[i]
+            for group in starting
+            for i in group
+            if i in self.ledger.position
+        ]
+        if not positions:
+            return allowed
+        chosen = self.cells[min(allowed, key=lambda index: (self.load[index], index))]
+        return [i for i in allowed if all(self.cells[i][p] == chosen[p] for p in positions)]
+
+    def _by_domain(
+        self, allowed: list[int], count: int, levels: list[quotas.Level]
+    ) -> list[tuple[Sequence[int], int]]:
+        """The division when all counters are about one key."""
+        position = levels[0].position
+        members: dict[int, list[int]] = {}
+        for index in allowed:
+            members.setdefault(self.cells[index][position], []).append(index)
+        load = {d: sum(self.load[i] for i in indices) for d, indices in members.items()}
+        for level in levels:
+            if not level.adds:
+                least = level.least()
+                for domain in tuple(members):
+                    if level.counts.get(domain, 0) - least > level.max_skew:
+                        del members[domain]
+        adding = [level for level in levels if level.adds]
+        if not adding:
+            return [([i for each in members.values() for i in each], count)] if members else []
+        if len(adding) == 1:
+            filled = quotas.fill(count, adding[0], tuple(sorted(members)), load)
+        else:
+            domains = sorted(members)
+            places = [(-1,) * position + (d,) for d in domains]
+            loads = [load[d] for d in domains]
+            chosen = quotas.one_by_one(count, adding, places, loads)
+            filled = {domains[i]: n for i, n in chosen.items()}
+        return [(members[domain], quota) for domain, quota in filled.items()]
+
+    def _singly(
+        self,
+        allowed: list[int],
+        count: int,
+        levels: list[quotas.Level],
+        exclusive: tuple[int, ...],
+    ) -> list[tuple[Sequence[int], int]]:
+        """The division when several keys matter; only as far as it can be decided without looking again."""
+        if exclusive:
+            count = 1
+        places = [self.cells[i] for i in allowed]
+        loads = [self.load[i] for i in allowed]
+        if not levels:
+            first = min(range(len(allowed)), key=lambda i: (loads[i], i))
+            return [([allowed[first]], 1)]
+        chosen = quotas.one_by_one(count, levels, places, loads)
+        return [([allowed[i]], quota) for i, quota in chosen.items()]
+
+    def _put(self, row: int, count: int, among: Sequence[int]) -> int:
+        """Place up to `count` pods in any of the cells; how many found a place."""
+        host = self.topology.host_rules[row]
+        rules = self.topology.rules[row]
+        left = count
+        rows = self.topology.host_rows
+        starts = self.ledger.starts(rules) or ()
+        begins = any(i in rows for group in starts for i in group)
+        if begins:
+            left -= self._begin_on_one_node(row, left, among)
+            if left == count:
+                return 0
+        requests = self.problem.requests[:, row]
+        hostable = self.problem.nodes.hostable[row]
+        for index in among:
+            for bay, passed in self.existing[index]:
+                if left:
+                    taken = bay.take(row, requests, left, hostable, host, UNLIMITED)
+                    left -= self._note(row, index, taken, passed)
+        if left and self.grow:
+            may_open = not host.above_zero
+            left -= self._put_on_new(row, left, among, may_open=may_open)
+        return count - left
+
+    def _put_on_new(self, row: int, count: int, among: Sequence[int], *, may_open: bool) -> int:
+        left = count
+        for heavy in self.templates.by_weight:
+            bays = [
+                (index, bay, ask, passed)
+                for index in among
+                for bay, ask, passed in self.templates.bays(row, index, within=heavy)
+            ]
+            if not bays or not left:
+                continue
+            # A few pods are weighed one by one against a node of their own, many against nodes that they fill.
+            together = left if left > sum(bay.size for _, bay, _, _ in bays) else 1
+            offers = [
+                bay.opening(ask, together)[0] if may_open else np.inf for _, bay, ask, _ in bays
+            ]
+            least = min(offers)
+            limit = least if may_open else np.inf
+            for index, bay, ask, passed in bays:
+                if left and bay.size:
+                    left -= self._note(row, index, bay.join(ask, left, limit), passed)
+            while left and may_open and np.isfinite(least):
+                cheapest = [b for b, o in zip(bays, offers, strict=True) if o <= least + 1e-12]
+                cheapest.sort(key=lambda b: self.load[b[0]])
+                share = -(-left // len(cheapest))
+                opened = 0
+                for index, bay, ask, passed in cheapest:
+                    taken = bay.open(ask, min(share, left - opened))
+                    opened += self._note(row, index, taken, passed)
+                left -= opened
+                if not opened:
+                    bays = [b for b in bays if b not in cheapest]
+                offers = [bay.opening(ask, max(left, 1))[0] for _, bay, ask, _ in bays]
+                least = min(offers, default=np.inf)
+        return count - left
+
+    def _begin_on_one_node(self, row: int, count: int, among: Sequence[int]) -> int:
+        """Put the first pods of an affinity within one node on that node."""
+        rules = self.topology.host_rules[row]
+        free = type(rules)(
+            zero=rules.zero,
+            at_most=rules.at_most,
+            guarded=rules.guarded,
+            adds=rules.adds,
+            most_on_new=rules.most_on_new,
+        )
+        requests = self.problem.requests[:, row]
+        hostable = self.problem.nodes.hostable[row]
+        for index in among:
+            for bay, passed in self.existing[index]:
+                taken = bay.take(row, requests, count, hostable, free, 1)
+                if taken:
+                    return self._note(row, index, taken, passed)
+        if not self.grow:
+            return 0
+        for heavy in self.templates.by_weight:
+            for index in among:
+                for bay, ask, passed in self.templates.bays(row, index, within=heavy):
+                    taken = bay.open(ask, count, 1)
+                    if taken:
+                        return self._note(row, index, taken, passed)
+        return 0
+
+    def _note(self, row: int, index: int, count: int, passed: frozenset[int] = frozenset()) -> int:
+        if count:
+            self.ledger.note(self.topology.rules[row], self.cells[index], count, passed)
+            self.load[index] += count * float(self.sizes[row])
+        return count
