@@ -55,6 +55,15 @@ app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
 
 def main() -> None:
     """The program `daiku`."""
+    if sys.argv[1:2] == ["instance-types"]:
+        # boto3 alone takes a third of a second, which no other command should pay.
+        from daiku.cli import instance_types  # noqa: PLC0415
+
+        app.command("instance-types")(instance_types.show)
+    else:
+        app.command("instance-types", help="Show every instance type as the controller sees it.")(
+            _root
+        )
     for entry in metadata.entry_points(group=GROUP):
         # Only what is asked for is imported: the laptop world is heavy.
         if len(sys.argv) > 1 and sys.argv[1] == entry.name:

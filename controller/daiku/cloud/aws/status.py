@@ -59,6 +59,15 @@ def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
     )
 
 
+def look(provider: AwsProvider, found: NodeClass, now: datetime) -> Mapping[str, Any]:
+    """Subnets and images that `found` selects now; nothing is made for it.
+
+    Raises:
+        CloudError: AWS refused.
+    """
+    return {**_subnets(provider, found)[0], **_amis(provider, found, now)[0]}
+
+
 def release(provider: AwsProvider, found: NodeClass) -> None:
     """Remove what was made for a node class that no NodeClaim refers to any more.
 
