@@ -25,7 +25,9 @@ VOLUMES = ("persistentvolumes", "persistentvolumeclaims", "storageclasses", "csi
 PLURALS: Final = (
     PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES,
 )  # fmt: skip
-NAMESPACED: Final = frozenset({PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, "persistentvolumeclaims"})
+NAMESPACED: Final = frozenset(
+    {PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, "persistentvolumeclaims"}
+)
 WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
 WITH_GENERATION: Final = frozenset({CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES})
@@ -200,7 +202,9 @@ class ApiServer:
         old = self.get(plural, key)
         meta = old["metadata"]
         if uid is not None and uid != meta["uid"]:
-            raise Refused(409, "Conflict", f"{key}: the UID in the precondition is of another object")
+            raise Refused(
+                409, "Conflict", f"{key}: the UID in the precondition is of another object"
+            )
         seconds = 0
         if plural == PODS and old["spec"].get("nodeName") and not is_finished(old):
             wanted = old["spec"]["terminationGracePeriodSeconds"]
@@ -241,7 +245,9 @@ class ApiServer:
         at = self._clock.stamp()
         scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at}
         others = [c for c in pod["status"].get("conditions", ()) if c["type"] != "PodScheduled"]
-        new = merge(pod, {"spec": {"nodeName": node}, "status": {"conditions": [*others, scheduled]}})
+        new = merge(
+            pod, {"spec": {"nodeName": node}, "status": {"conditions": [*others, scheduled]}}
+        )
         self._store(PODS, key, new, pod, actor)
 
     def since(self, plural: str, version: int) -> Iterable[tuple[int, str, Json]]:

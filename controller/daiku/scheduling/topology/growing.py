@@ -111,13 +111,13 @@ class NewBay:
 
     def join(self, ask: Ask, count: int, price_most: float) -> int:
         """Place up to `count` pods on nodes of the bay, none dearer than `price_most`; how many found a place."""
-        left = count - self._join_free(ask, count) if self.size else count
+        left = count - self.join_free(ask, count)
         while left and self.size:
             taken = self._enlarge(ask, left, price_most)
             if not taken:
                 break
             left -= taken
-            left -= self._join_free(ask, left) if left else 0
+            left -= self.join_free(ask, left) if left else 0
         return count - left
 
     def open(self, ask: Ask, count: int, nodes_most: int = UNLIMITED) -> int:
@@ -158,8 +158,10 @@ class NewBay:
         nodes = np.arange(first, self.size)
         self.placed.add(ask.row, nodes, np.full(times, each, dtype=np.int64))
 
-    def _join_free(self, ask: Ask, count: int) -> int:
-        """Take places on nodes that need not become anything else for it, the tightest first."""
+    def join_free(self, ask: Ask, count: int) -> int:
+        """Place up to `count` pods on nodes that need not become anything else for it, the tightest first."""
+        if not self.size:
+            return 0
         where = self._unchanged(ask)
         if not where.size:
             return 0

@@ -182,8 +182,16 @@ class Placer:
         rules, host = self.topology.rules[row], self.topology.host_rules[row]
         waits = any(not r.may_start or any(i in fed for i in r.counters) for r in rules.near)
         # Room on existing nodes ends, so only where new nodes can be counts as choice.
-        narrow = not rules.spread and len(self.templates.growing(row)) < len(self.cells)
+        own = frozenset(r.counter for r in rules.spread)
+        others = any(
+            i not in own and i in self.ledger.position and self._is_spread_over(i)
+            for i in rules.adds
+        )
+        narrow = others and len(self.templates.growing(row)) < len(self.cells)
         return waits, not narrow, host.most_on_new > 1 or bool(host.at_most), row
+
+    def _is_spread_over(self, index: int) -> bool:
+        return self.topology.counters[index].sort == "selected"
 
     def join_all(self, residual: Ints) -> None:
         """Place pods that no constraint concerns on planned nodes where that costs no more than their worth.
@@ -377,6 +385,11 @@ class Placer:
             ]
             if not bays or not left:
                 continue
+            for index, bay, ask, passed in bays:
+                if left:
+                    left -= self._note(row, index, bay.join_free(ask, left), passed)
+            if not left:
+                break
             # A few pods are weighed one by one against a node of their own, many against nodes that they fill.
             together = left if left > sum(bay.size for _, bay, _, _ in bays) else 1
             offers = [
