@@ -143,7 +143,9 @@ class Workloads:
     def _create(self, app: App, name: str, node: str) -> None:
         owner = {"apiVersion": "apps/v1", "name": app.name, "uid": app.uid, "controller": True}
         at = self._clock.stamp()
-        bound = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}] if node else []
+        bound = (
+            [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}] if node else []
+        )
         body = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -187,7 +189,11 @@ class Workloads:
         budget = self._api.find(BUDGETS, f"default/{app.name}")
         if budget is None:
             return
-        pods = [p for p in self._api.all(PODS) if selects(budget["spec"]["selector"], p["metadata"]["labels"])]
+        pods = [
+            p
+            for p in self._api.all(PODS)
+            if selects(budget["spec"]["selector"], p["metadata"]["labels"])
+        ]
         now = self._clock.seconds
         here = {p["metadata"]["name"]: True for p in pods if not is_leaving(p)}
         going = {
@@ -195,7 +201,9 @@ class Workloads:
             for name, at in budget["status"].get("disruptedPods", {}).items()
             if name in here and now - seconds_of(at) < 120
         }
-        healthy = sum(is_ready(p) and not is_leaving(p) and p["metadata"]["name"] not in going for p in pods)
+        healthy = sum(
+            is_ready(p) and not is_leaving(p) and p["metadata"]["name"] not in going for p in pods
+        )
         wanted = app.min_available or 0
         state = {
             "currentHealthy": healthy,
@@ -226,7 +234,11 @@ class Workloads:
         for plural in (CLAIMS, NODES):
             for key, body in list(self._api.objects[plural].items()):
                 owners = body["metadata"].get("ownerReferences")
-                if owners and not is_leaving(body) and not any(o["uid"] in self._api.uids for o in owners):
+                if (
+                    owners
+                    and not is_leaving(body)
+                    and not any(o["uid"] in self._api.uids for o in owners)
+                ):
                     try:
                         self._api.delete(plural, key, "garbage-collector")
                     except Refused:

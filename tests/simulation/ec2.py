@@ -107,7 +107,9 @@ class Ec2:
         self._set(machine, "shutting-down", 0.0)
         machine.dead = True
         self.on_end(machine)
-        self._clock.after(self._random.uniform(3, 20), lambda: self._set(machine, "terminated", 0.0))
+        self._clock.after(
+            self._random.uniform(3, 20), lambda: self._set(machine, "terminated", 0.0)
+        )
 
     def listed(self, lag: float) -> Sequence[tuple[Machine, str]]:
         """Instances as a list shows them that is `lag` seconds behind."""
@@ -115,7 +117,9 @@ class Ec2:
         found: list[tuple[Machine, str]] = []
         for machine in self.machines.values():
             known = [(at, state) for at, state in machine.states if at <= now - lag]
-            if known and not (known[-1][1] == "terminated" and now - known[-1][0] > FORGOTTEN_SECONDS):
+            if known and not (
+                known[-1][1] == "terminated" and now - known[-1][0] > FORGOTTEN_SECONDS
+            ):
                 found.append((machine, known[-1][1]))
         return found
 

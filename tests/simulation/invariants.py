@@ -84,7 +84,10 @@ class Invariants:
                 self.tainted.pop(change.key, None)
             elif any(t["key"] == labels.DISRUPTED_TAINT for t in new["spec"].get("taints") or ()):
                 self.tainted.setdefault(change.key, now)
-            if change.actor.startswith("daiku") and "karpenter.sh/nodepool" not in (new or old or {})["metadata"]["labels"]:
+            if (
+                change.actor.startswith("daiku")
+                and "karpenter.sh/nodepool" not in (new or old or {})["metadata"]["labels"]
+            ):
                 raise Violated("foreign node", f"{change.actor} wrote {change.key}")
         elif change.plural == POOLS and new is not None:
             spec = new["spec"]
@@ -115,16 +118,22 @@ class Invariants:
         match command:
             case commands.Evict() | commands.DeletePod() if process.lease.is_held():
                 self._check_eviction(process, command)
-            case commands.DeleteNodeClaim() if command.reason in VOLUNTARY and process.lease.is_held():
+            case commands.DeleteNodeClaim() if (
+                command.reason in VOLUNTARY and process.lease.is_held()
+            ):
                 self._check_disruption(command)
             case _:
                 pass
 
     def check_launch(self, process: "Process", claim: NodeClaim) -> None:
         """An instance is about to be made."""
-        live = [m.id for m in self.world.ec2.machines.values() if m.uid == claim.meta.uid and m.is_live]
+        live = [
+            m.id for m in self.world.ec2.machines.values() if m.uid == claim.meta.uid and m.is_live
+        ]
         if live:
-            raise Violated("two instances", f"{process.name} launches for {claim.meta.name}, which has {live}")
+            raise Violated(
+                "two instances", f"{process.name} launches for {claim.meta.name}, which has {live}"
+            )
 
     def check_termination(self, process: "Process", machine: "Machine") -> None:
         """A live instance is about to be ended: its pods must have left, or their time is over."""
@@ -143,7 +152,9 @@ class Invariants:
             over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
             if not late and not over:
                 name = pod["metadata"]["name"]
-                raise Violated("pod lost", f"{process.name} terminates {machine.id}, and pod {name} runs on it")
+                raise Violated(
+                    "pod lost", f"{process.name} terminates {machine.id}, and pod {name} runs on it"
+                )
 
     def step(self, seconds: float) -> None:
         """Some time has passed."""
@@ -159,10 +170,14 @@ class Invariants:
             if machine.uid in claims:
                 self.alone.pop(machine.id, None)
             elif leads and not self.is_drained(machine):
-                self._count(self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim")
+                self._count(
+                    self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim"
+                )
         for uid, ids in live.items():
             if len(ids) > 1 and leads:
-                self._count(self.doubled, uid, seconds, "two instances", f"{ids} are of one NodeClaim")
+                self._count(
+                    self.doubled, uid, seconds, "two instances", f"{ids} are of one NodeClaim"
+                )
             elif len(ids) == 1:
                 self.doubled.pop(uid, None)
 
@@ -171,7 +186,9 @@ class Invariants:
         node = self.world.api.objects[NODES].get(machine.node)
         return node is not None and is_leaving(node) and not machine.dead
 
-    def _count(self, times: dict[str, float], key: str, seconds: float, rule: str, why: str) -> None:
+    def _count(
+        self, times: dict[str, float], key: str, seconds: float, rule: str, why: str
+    ) -> None:
         times[key] = times.get(key, 0.0) + seconds
         if times[key] > COLLECTED:
             raise Violated(rule, f"{why} for {times[key]:.0f} s with a leader")
@@ -187,7 +204,9 @@ class Invariants:
         """A NodeClaim is gone: nothing of it may be left."""
         meta = claim["metadata"]
         self.voluntary.pop(meta["uid"], None)
-        live = [m.id for m in self.world.ec2.machines.values() if m.uid == meta["uid"] and m.is_live]
+        live = [
+            m.id for m in self.world.ec2.machines.values() if m.uid == meta["uid"] and m.is_live
+        ]
         if live:
             raise Violated("claim lost", f"NodeClaim {meta['name']} is gone, and {live} still run")
 
@@ -201,14 +220,24 @@ class Invariants:
         node = world.api.find(NODES, pod["spec"].get("nodeName", ""))
         claim = None if node is None else self._claim_of(node)
         if node is not None and not is_leaving(node) and (claim is None or not is_leaving(claim)):
-            raise Violated("eviction", f"pod {name} is asked to leave {node['metadata']['name']}, which stays")
+            raise Violated(
+                "eviction", f"pod {name} is asked to leave {node['metadata']['name']}, which stays"
+            )
         if node is not None and node["metadata"]["name"] not in self.tainted:
-            raise Violated("eviction", f"pod {name} is asked to leave {node['metadata']['name']} without the taint")
+            raise Violated(
+                "eviction",
+                f"pod {name} is asked to leave {node['metadata']['name']} without the taint",
+            )
         deadline = _deadline(claim)
         slack = SLACK + abs(process.offset)
-        over = deadline is not None and now + slack >= deadline - pod["spec"]["terminationGracePeriodSeconds"]
+        over = (
+            deadline is not None
+            and now + slack >= deadline - pod["spec"]["terminationGracePeriodSeconds"]
+        )
         if isinstance(command, commands.DeletePod) and not over:
-            raise Violated("deadline", f"pod {name} is deleted, and its deadline is {deadline} at {now}")
+            raise Violated(
+                "deadline", f"pod {name} is deleted, and its deadline is {deadline} at {now}"
+            )
         if not over and self._forbids(pod, slack):
             raise Violated("do-not-disrupt", f"pod {name} is asked to leave")
 
@@ -231,7 +260,10 @@ class Invariants:
                 old = now - self.bound.get(pod["metadata"]["uid"], now) > KNOWN
                 daemon = any(o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"])
                 if old and not daemon and not is_leaving(pod) and not is_finished(pod):
-                    raise Violated("empty", f"{command.name} is called empty, and runs {pod['metadata']['name']}")
+                    raise Violated(
+                        "empty",
+                        f"{command.name} is called empty, and runs {pod['metadata']['name']}",
+                    )
         pool = claim["metadata"]["labels"][labels.NODEPOOL]
         self.voluntary[command.uid] = pool
         uids = [uid for uid, of in self.voluntary.items() if of == pool]
@@ -244,13 +276,19 @@ class Invariants:
         }
         machines = world.ec2.machines.values()
         going = [m for m in machines if m.uid in uids and m.is_live and m.uid not in ending]
-        nodes = [n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool]
-        counts = [b for at, b in self.budgets[pool] if now - at < KNOWN] or [self.budgets[pool][-1][1]]
+        nodes = [
+            n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool
+        ]
+        counts = [b for at, b in self.budgets[pool] if now - at < KNOWN] or [
+            self.budgets[pool][-1][1]
+        ]
         before = [b for at, b in self.budgets[pool] if now - at >= KNOWN]
         allowed = max(_allowed(b, len(nodes)) for b in (*counts, *before[-1:]))
         if len(going) > allowed:
             names = ", ".join(m.id for m in going)
-            raise Violated("budget", f"NodePool {pool} allows {allowed} of {len(nodes)}, and {names} go")
+            raise Violated(
+                "budget", f"NodePool {pool} allows {allowed} of {len(nodes)}, and {names} go"
+            )
 
     def _check_limits(self, claim: Json) -> None:
         """A new NodeClaim stays within the limits of its NodePool, whichever type it becomes."""
@@ -267,9 +305,13 @@ class Invariants:
             going = is_leaving(each) or each["status"].get("providerID") in leaving
             if each["metadata"]["labels"].get(labels.NODEPOOL) != pool or going:
                 continue
-            named = next(r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE)
+            named = next(
+                r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE
+            )
             fixed = each["metadata"]["labels"].get(labels.INSTANCE_TYPE)
-            used["cpu"] += max(types[t].capacity["cpu"] for t in ([fixed] if fixed else named["values"]))
+            used["cpu"] += max(
+                types[t].capacity["cpu"] for t in ([fixed] if fixed else named["values"])
+            )
             used["nodes"] += 1
         for limit in choices:
             if all(used[r] <= _amount(r, limit[r]) for r in limit if r in used):
@@ -278,11 +320,16 @@ class Invariants:
             raise Violated("limits", f"NodePool {pool} with limits {choices} has {used}")
 
     def _must_leave(self, pod: Json, now: float) -> bool:
-        if is_finished(pod) or any(o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"]):
+        if is_finished(pod) or any(
+            o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"]
+        ):
             return False
         if tolerates(self.world.workloads.apps[app_of(pod)].tolerations, DISRUPTED):
             return False
-        return not is_leaving(pod) or now < seconds_of(pod["metadata"]["deletionTimestamp"]) + STUCK - SLACK
+        return (
+            not is_leaving(pod)
+            or now < seconds_of(pod["metadata"]["deletionTimestamp"]) + STUCK - SLACK
+        )
 
     def _pods(self, node: str) -> list[Json]:
         return [p for p in self.world.api.all(PODS) if node and p["spec"].get("nodeName") == node]
@@ -305,7 +352,10 @@ def _deadline(claim: Json | None) -> float | None:
     grace = claim["spec"].get("terminationGracePeriod")
     if grace is None or not is_leaving(claim):
         return None
-    return seconds_of(claim["metadata"]["deletionTimestamp"]) + units.parse_duration(grace).total_seconds()
+    return (
+        seconds_of(claim["metadata"]["deletionTimestamp"])
+        + units.parse_duration(grace).total_seconds()
+    )
 
 
 def _is_ending(claim: Json) -> bool:
@@ -317,7 +367,8 @@ def _is_ending(claim: Json) -> bool:
 def _allowed(budgets: list[Json], nodes: int) -> int:
     amounts = [b["nodes"] for b in budgets]
     return min(
-        (-(-int(a[:-1]) * nodes // 100) if a.endswith("%") else int(a) for a in amounts), default=10**6
+        (-(-int(a[:-1]) * nodes // 100) if a.endswith("%") else int(a) for a in amounts),
+        default=10**6,
     )
 
 
@@ -338,11 +389,18 @@ class _Words:
             case commands.PatchNodeClaim() | commands.PatchNode():
                 flags = "".join(
                     f" {f}"
-                    for f in ("add_finalizer", "remove_finalizer", "provider_id", "labels", "taints")
+                    for f in (
+                        "add_finalizer",
+                        "remove_finalizer",
+                        "provider_id",
+                        "labels",
+                        "taints",
+                    )
                     if getattr(self.command, f, None)
                 )
                 said = " ".join(
-                    f"{c.type}={c.status}({c.reason})" for c in getattr(self.command, "conditions", ())
+                    f"{c.type}={c.status}({c.reason})"
+                    for c in getattr(self.command, "conditions", ())
                 )
                 return f"→ {type(self.command).__name__} {self.command.name}{flags} {said}"
             case commands.Announce():

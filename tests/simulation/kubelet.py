@@ -190,12 +190,21 @@ class Kubelets:
         if not machine.dead or machine.node not in self._api.objects[NODES]:
             return
         for key, pod in list(self._api.objects[PODS].items()):
-            if pod["spec"].get("nodeName") == machine.node and not is_leaving(pod) and not _is_daemon(pod):
+            if (
+                pod["spec"].get("nodeName") == machine.node
+                and not is_leaving(pod)
+                and not _is_daemon(pod)
+            ):
                 self._api.delete(PODS, key, "taint-eviction")
 
     def _start(self, machine: Machine, key: str) -> None:
         pod = self._api.find(PODS, key)
-        if pod is None or machine.dead or is_leaving(pod) or pod["spec"].get("nodeName") != machine.node:
+        if (
+            pod is None
+            or machine.dead
+            or is_leaving(pod)
+            or pod["spec"].get("nodeName") != machine.node
+        ):
             return
         if pod["status"].get("phase") == "Pending":
             at = self._clock.stamp()
@@ -206,7 +215,12 @@ class Kubelets:
 
     def _stop(self, machine: Machine, key: str) -> None:
         pod = self._api.find(PODS, key)
-        if pod is None or machine.dead or not is_leaving(pod) or pod["spec"].get("nodeName") != machine.node:
+        if (
+            pod is None
+            or machine.dead
+            or not is_leaving(pod)
+            or pod["spec"].get("nodeName") != machine.node
+        ):
             return
         self._api.delete(PODS, key, "kubelet", grace=0)
 

@@ -56,10 +56,18 @@ class People:
             api.create(POOLS, self._pool(name, weight), "people")
         workloads = self._world.workloads
         if rng.random() < 0.5:
-            workloads.add(App("agent", 100, GIB // 8, daemon=True, tolerations=[{"operator": "Exists"}]))
+            workloads.add(
+                App("agent", 100, GIB // 8, daemon=True, tolerations=[{"operator": "Exists"}])
+            )
         workloads.add(App("web", rng.choice((300, 900, 1500)), GIB, rng.randint(2, 8)))
         workloads.add(
-            App("api", rng.choice((500, 1200)), GIB, rng.randint(2, 4), min_available=rng.randint(1, 2))
+            App(
+                "api",
+                rng.choice((500, 1200)),
+                GIB,
+                rng.randint(2, 4),
+                min_available=rng.randint(1, 2),
+            )
         )
         wish = rng.choice(("true", "40s", "3m"))
         dont = {"karpenter.sh/do-not-disrupt": wish}
@@ -94,14 +102,21 @@ class People:
         world, rng = self._world, self._world.faults.random
         match kind:
             case "pool sold out":
-                whats = [(t.name, o.zone, o.capacity_type) for t in world.ec2.types for o in t.offerings]
+                whats = [
+                    (t.name, o.zone, o.capacity_type) for t in world.ec2.types for o in t.offerings
+                ]
                 few = rng.sample(whats, rng.randint(1, len(whats) // 2))
                 world.ec2.sold_out |= dict.fromkeys(few, True)
-                world.clock.after(rng.uniform(20, 120), lambda: [world.ec2.sold_out.pop(w, None) for w in few] and None)
+                world.clock.after(
+                    rng.uniform(20, 120),
+                    lambda: [world.ec2.sold_out.pop(w, None) for w in few] and None,
+                )
             case "instance terminated by hand" | "spot reclaimed":
                 self._end_one(kind)
             case "kubelet dies":
-                alive = [m for m in world.ec2.machines.values() if m.is_live and m.node and not m.dead]
+                alive = [
+                    m for m in world.ec2.machines.values() if m.is_live and m.node and not m.dead
+                ]
                 if alive:
                     world.kubelets.die(rng.choice(alive), rng.uniform(10, 120))
             case "node deleted by hand":
@@ -118,7 +133,9 @@ class People:
                 self.set_class_ready("False")
                 world.clock.after(rng.uniform(5, 40), lambda: self.set_class_ready("True"))
             case "limits changed":
-                limits = rng.choice(({"cpu": "8"}, {"cpu": "16", "nodes": "4"}, {"nodes": "3"}, None))
+                limits = rng.choice(
+                    ({"cpu": "8"}, {"cpu": "16", "nodes": "4"}, {"nodes": "3"}, None)
+                )
                 self._edit_pool({"limits": limits})
             case "pool changed":
                 self._edit_pool(self._change())
@@ -136,7 +153,9 @@ class People:
                 process = rng.choice([p for p in world.processes if p.alive] or [None])
                 if process is not None:
                     process.offset = rng.uniform(-12, 12)
-                    world.story.tell(process.name, "its clock is wrong by %.1f s now", process.offset)
+                    world.story.tell(
+                        process.name, "its clock is wrong by %.1f s now", process.offset
+                    )
             case _:
                 raise AssertionError(kind)
 

@@ -235,7 +235,12 @@ class Process:
         if self._loop_due is None:
             wait = self.loop.wait_seconds()
             due = self.loop._wake_at
-            if not self.loop._dirty and due is None and self.loop.is_synced and self.lease.is_held():
+            if (
+                not self.loop._dirty
+                and due is None
+                and self.loop.is_synced
+                and self.lease.is_held()
+            ):
                 return
             if self.leads() and not self.loop._dirty and due is not None:
                 wait = max(0.0, (due - self.now()).total_seconds())
@@ -248,7 +253,11 @@ class Process:
         self._busy[plural] = False
         api = self.world.api
         log = api.log[plural]
-        behind = bool(log) and str(log[-1][0]) != watcher._version and int(log[-1][0]) > int(watcher._version or 0)
+        behind = (
+            bool(log)
+            and str(log[-1][0]) != watcher._version
+            and int(log[-1][0]) > int(watcher._version or 0)
+        )
         if wait or not watcher._version or behind or (not before and not watcher.listed.is_set()):
             self._busy[plural] = True
             self.thread(max(wait, 0.05), lambda: self._follow(plural, watcher))
@@ -257,7 +266,9 @@ class Process:
         self._catalogue.step(self._backoffs.setdefault("woken", Backoff(10.0)))
 
     def _poll(self, poller: pollers.Poller) -> None:
-        wait = poller.step(self._backoffs.setdefault(poller.name, Backoff(pollers.FAILED_SECONDS_MAX)))
+        wait = poller.step(
+            self._backoffs.setdefault(poller.name, Backoff(pollers.FAILED_SECONDS_MAX))
+        )
         self.thread(wait, lambda: self._poll(poller))
 
     def _renew(self) -> None:

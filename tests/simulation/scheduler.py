@@ -84,14 +84,18 @@ class Scheduler:
             if (
                 taken[0] + app.cpu <= room[0]
                 and taken[1] + app.memory <= room[1]
-                and all(node["metadata"]["labels"].get(k) == v for k, v in app.node_selector.items())
+                and all(
+                    node["metadata"]["labels"].get(k) == v for k, v in app.node_selector.items()
+                )
                 and all(tolerates(app.tolerations, t) for t in node["spec"].get("taints") or ())
             ):
                 taken[0] += app.cpu
                 taken[1] += app.memory
                 self._assumed[key] = name
                 late = self._world.faults.strike("scheduler late")
-                seconds = self._world.faults.seconds(0.5, 2) if late else self._random.uniform(0, 0.1)
+                seconds = (
+                    self._world.faults.seconds(0.5, 2) if late else self._random.uniform(0, 0.1)
+                )
                 uid = pod["metadata"]["uid"]
                 self._clock.after(seconds, lambda: self._bind(key, uid, name))
                 return

@@ -69,8 +69,15 @@ def report(seed: int, failure: Failure) -> str:
     """What a person needs to understand and to replay a failure."""
     small = shrink(seed, failure)
     world = small.history.world
-    where = "" if isinstance(small.error, Violated) else "".join(traceback.format_exception(small.error)[-4:])
-    faults = ", ".join(f"{count} {kind}" for kind, count in sorted(world.faults.counts.items())) or "none"
+    where = (
+        ""
+        if isinstance(small.error, Violated)
+        else "".join(traceback.format_exception(small.error)[-4:])
+    )
+    faults = (
+        ", ".join(f"{count} {kind}" for kind, count in sorted(world.faults.counts.items()))
+        or "none"
+    )
     return (
         f"history {seed} of commit {_commit()} broke a rule ({failure.history.phase}): {failure.error}\n"
         f"replay it: make simulate SEED={seed}\n\n"
@@ -82,6 +89,10 @@ def report(seed: int, failure: Failure) -> str:
 def _commit() -> str:
     root = Path(__file__).parents[2]
     found = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True, check=False
+        ["git", "describe", "--always", "--dirty"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return found.stdout.strip() or "unknown"

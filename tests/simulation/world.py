@@ -174,7 +174,7 @@ class History:
             self.phase = "surplus goes"
             self._until(SURPLUS_GOES, self._surplus, "nodes without pods go")
             self.phase = "quiet with pods"
-            if not any(is_leaving(c) for c in world.api.all(CLAIMS)):
+            if not any(is_leaving(b) for b in (*world.api.all(CLAIMS), *world.api.all(NODES))):
                 self._stay_quiet()
             self.phase = "all goes"
             for app in world.workloads.apps.values():
@@ -244,7 +244,10 @@ class History:
             self._step()
         begun = world.invariants.begun - before
         if begun:
-            raise Violated("quiet", f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})")
+            raise Violated(
+                "quiet",
+                f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})",
+            )
 
     def _pods_without_place(self) -> list[str]:
         world = self.world
@@ -278,19 +281,24 @@ class History:
             for m in world.ec2.machines.values()
             if m.is_live and m.uid not in wanted and not world.invariants.is_drained(m)
         ]
-        return orphans + [
-            f"node {name} runs nothing"
-            for name, node in world.api.objects[NODES].items()
-            if name not in busy and name != "ip-system" and self._may_go(node)
-        ] + [
-            f"NodeClaim {c['metadata']['name']} has no node"
-            for c in world.api.all(CLAIMS)
-            if not c["status"].get("nodeName") and not is_leaving(c)
-        ] + [
-            f"NodeClaim {c['metadata']['name']} still has an expiry"
-            for c in world.api.all(CLAIMS)
-            if c["spec"]["expireAfter"] != "Never" and not is_leaving(c)
-        ]
+        return (
+            orphans
+            + [
+                f"node {name} runs nothing"
+                for name, node in world.api.objects[NODES].items()
+                if name not in busy and name != "ip-system" and self._may_go(node)
+            ]
+            + [
+                f"NodeClaim {c['metadata']['name']} has no node"
+                for c in world.api.all(CLAIMS)
+                if not c["status"].get("nodeName") and not is_leaving(c)
+            ]
+            + [
+                f"NodeClaim {c['metadata']['name']} still has an expiry"
+                for c in world.api.all(CLAIMS)
+                if c["spec"]["expireAfter"] != "Never" and not is_leaving(c)
+            ]
+        )
 
     def _may_go(self, node: Json) -> bool:
         pool = self.world.api.find(POOLS, node["metadata"]["labels"].get(labels.NODEPOOL, ""))

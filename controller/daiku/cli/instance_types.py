@@ -110,9 +110,12 @@ def encode(found: InstanceType) -> dict[str, Any]:
 
 
 def _read(path: Path) -> NodeClass:
+    problems: list[str] = []
     documents = [
-        d for d in manifests.load(iter([(str(path), path.read_bytes())])) if d.kind == KIND
+        d for d in manifests.read(str(path), path.read_bytes(), problems) if d.kind == KIND
     ]
+    if problems:
+        raise ValueError("; ".join(problems))
     if len(documents) != 1:
         raise ValueError(
             f"{path} holds {len(documents)} objects of kind {KIND}: give a file with one"

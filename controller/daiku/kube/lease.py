@@ -83,6 +83,8 @@ class Lease:
 
     def step(self) -> None:
         """Take or renew the Lease once, if that is allowed; raises what `run` raises."""
+        # Whoever stood still for so long must not go on with what it decided before, even if nobody else took over.
+        self._check_held()
         began = self.monotonic()
         try:
             if self._try():
@@ -101,6 +103,9 @@ class Lease:
             pass
         except errors.KubeError as error:
             _log.warning("lease not renewed", error=str(error))
+        self._check_held()
+
+    def _check_held(self) -> None:
         if self.held.is_set() and not self.is_held():
             raise LeaseLostError(
                 f"lease {self.namespace}/{self.name} could not be renewed for {RENEW_SECONDS:.0f} s"

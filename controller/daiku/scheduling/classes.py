@@ -10,7 +10,7 @@ together.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from daiku.model import resources
 from daiku.model.pod import Pod
@@ -193,7 +193,7 @@ class _Keys:
             affinity,
             self._number_of.setdefault(tolerations, len(self._number_of)) if tolerations else -1,
             *rest,
-            frozenset(labels) if isinstance(labels, tuple) else None,
+            frozenset(cast("tuple[object, ...]", labels)) if isinstance(labels, tuple) else None,
             pod.meta.namespace if labels else None,
         )
 

@@ -85,7 +85,7 @@ def name(
         why_not: Further reasons why a class has no place.
     """
     taken = [0] * len(problem.counted)
-    origins = problem.origin.tolist()
+    origins: list[int] = problem.origin.tolist()
 
     def draw(class_index: int, count: int) -> tuple[str, ...]:
         origin = origins[class_index]

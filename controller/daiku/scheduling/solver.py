@@ -20,7 +20,7 @@ from daiku.scheduling.columns import Ints
 from daiku.scheduling.min_values import Policy as MinValuesPolicy
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import Solution
-from daiku.scheduling.topology import place, why_not
+from daiku.scheduling.topology import begin, why_not
 from daiku.scheduling.topology.place import Placer
 
 _Placed = list[tuple[int, int, int]]
@@ -44,7 +44,7 @@ def solve(
     limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
     residual = problem.counts.copy()
-    placer = place.start(
+    placer = begin.start(
         problem,
         limits,
         per_node_usd_per_hour,

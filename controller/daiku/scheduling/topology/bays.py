@@ -79,9 +79,8 @@ class Placed:
         """For each node, the pods of each class on it."""
         found: list[dict[int, int]] = [{} for _ in range(size)]
         for row, nodes, counts in zip(self.rows, self.nodes, self.counts, strict=True):
-            for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
-                contents = found[node]
-                contents[row] = contents.get(row, 0) + count
+            for node, count in zip(map(int, nodes), map(int, counts), strict=True):
+                found[node][row] = found[node].get(row, 0) + count
         return found
 
 
@@ -98,7 +97,7 @@ class ExistingBay:
     placed: Placed = field(default_factory=Placed)
 
     def take(
-        self, row: int, requests: Ints, count: int, hostable: Mask, rules: HostRules, nodes: int
+        self, row: int, requests: Ints, count: int, hostable: Mask, rules: HostRules, *, nodes: int
     ) -> int:
         """Place up to `count` pods of class `row` on at most `nodes` nodes; how many found a place."""
         fits = np.where(hostable[self.nodes], columns.copies(self.free, requests), 0)

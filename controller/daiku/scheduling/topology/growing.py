@@ -272,7 +272,7 @@ class NewBay:
         self.type_of[nodes] = types
         self.price[nodes] = [
             self.signatures[kind].prices[of]
-            for kind, of in zip(kinds.tolist(), types.tolist(), strict=True)
+            for kind, of in zip(map(int, kinds), map(int, types), strict=True)
         ]
         self._put(ask, nodes, np.ones(len(nodes), dtype=np.int64))
 

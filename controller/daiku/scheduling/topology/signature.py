@@ -56,10 +56,8 @@ class Signature:
             allocatable: What each type offers, shape (R, T).
         """
         table = self.table
-        one, other = (
-            np.searchsorted(ranks, need[axis])
-            for axis, ranks in zip(table.axes, table.ranks, strict=True)
-        )
+        one = np.asarray(np.searchsorted(table.ranks[0], need[table.axes[0]]), dtype=np.intp)
+        other = np.asarray(np.searchsorted(table.ranks[1], need[table.axes[1]]), dtype=np.intp)
         found = table.cheapest[one, other]
         lacking: Mask | None = None
         for row in table.others:
@@ -79,11 +77,10 @@ def table(allocatable: Ints, prices: Floats, axes: tuple[int, int]) -> Table:
     order = order[np.lexsort((order, -prices[order]))]
     ranks = [np.unique(allocatable[axis][order]) for axis in axes]
     cheapest = np.full([len(r) + 1 for r in ranks], -1, dtype=np.int16)
-    one, other = (
-        np.searchsorted(r, allocatable[axis][order]) for axis, r in zip(axes, ranks, strict=True)
-    )
+    one = np.asarray(np.searchsorted(ranks[0], allocatable[axes[0]][order]), dtype=np.intp)
+    other = np.asarray(np.searchsorted(ranks[1], allocatable[axes[1]][order]), dtype=np.intp)
     # From dear to cheap: what is cheaper overwrites what it can stand in for.
-    for type_index, rank, other_rank in zip(order, one, other, strict=True):
+    for type_index, rank, other_rank in zip(order, map(int, one), map(int, other), strict=True):
         cheapest[: rank + 1, : other_rank + 1] = type_index
     others = tuple(row for row in range(len(allocatable)) if row not in axes)
     return Table(axes, (ranks[0], ranks[1]), cheapest, others)

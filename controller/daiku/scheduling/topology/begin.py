@@ -1,0 +1,94 @@
+"""The beginning of a solve with constraints between pods: cells, existing nodes by cell, and nothing placed yet.
+
+Letters in shapes: R resources, C classes, N existing nodes, L limited resources.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from daiku.scheduling import packing
+from daiku.scheduling.columns import Ints
+from daiku.scheduling.problem import Problem
+from daiku.scheduling.topology import ledger as ledgers
+from daiku.scheduling.topology.bays import ExistingBay
+from daiku.scheduling.topology.cells import Cell
+from daiku.scheduling.topology.counts import Topology
+from daiku.scheduling.topology.place import Placer
+from daiku.scheduling.topology.templates import Templates
+
+
+def start(
+    problem: Problem,
+    left: Sequence[Ints],
+    per_node_usd_per_hour: float,
+    *,
+    grow: bool,
+    min_values_bind: bool,
+) -> Placer | None:
+    """A solve that has placed nothing yet; None when no constraint concerns any pod.
+
+    Args:
+        problem: What is to be solved.
+        left: What the limits of each NodePool still allow, shape (L,) each; it goes down.
+        per_node_usd_per_hour: What a node costs beside its instance.
+        grow: Whether new nodes may be made.
+        min_values_bind: Whether `minValues` is strict.
+    """
+    topology = problem.topology
+    if topology is None:
+        return None
+    worth = packing.worth_of(problem, problem.counts, range(len(problem.templates))).worth
+    ledger = ledgers.start(topology)
+    every = dict.fromkeys(cell for cells in topology.cells.of_template for cell in cells)
+    cells = list(every | dict.fromkeys(topology.of_site))
+    existing = [_bays(problem, topology, cell) for cell in cells]
+    hostable = problem.nodes.hostable
+    nobody = np.zeros(len(problem.counted), dtype=np.bool_)
+    templates = Templates(
+        problem=problem,
+        topology=topology,
+        left=left,
+        weights=worth,
+        per_node_usd_per_hour=per_node_usd_per_hour,
+        min_values_bind=min_values_bind,
+        cell_index={cell: index for index, cell in enumerate(cells)},
+        hosts_existing=[
+            np.logical_or.reduce([hostable[:, bay.nodes].any(axis=1) for bay, _ in bays])
+            if bays
+            else nobody
+            for bays in existing
+        ],
+    )
+    return Placer(
+        problem=problem,
+        topology=topology,
+        templates=templates,
+        ledger=ledger,
+        grow=grow,
+        cells=[ledger.place(cell) for cell in cells],
+        existing=existing,
+        sizes=worth @ problem.requests,
+        load=[0.0] * len(cells),
+    )
+
+
+def _bays(
+    problem: Problem, topology: Topology, cell: Cell
+) -> list[tuple[ExistingBay, frozenset[int]]]:
+    """Existing nodes of a cell, those that count for the same constraints together."""
+    groups: dict[frozenset[int], list[int]] = {}
+    for node, own in enumerate(topology.of_site):
+        if own == cell:
+            uncounted = (
+                index
+                for index, counter in enumerate(topology.counters)
+                if counter.filter is not None and not topology.passing[counter.filter][node]
+            )
+            groups.setdefault(frozenset(uncounted), []).append(node)
+    bays: list[tuple[ExistingBay, frozenset[int]]] = []
+    for uncounted, members in groups.items():
+        nodes = np.array(members, dtype=np.intp)
+        free, counts = problem.nodes.free[:, nodes], topology.on_nodes[:, nodes]
+        bays.append((ExistingBay(nodes, free, counts), uncounted))
+    return bays
