@@ -100,7 +100,8 @@ def of_node(
         ending.commands.append(
             DeleteNodeClaim(name=claim.meta.name, uid=claim.meta.uid, reason="node_deleted")
         )
-    if not node.is_ready and _is_gone(node.provider_id, node.meta.deleted, snapshot):
+    born = node.meta.created or now
+    if not node.is_ready and _is_gone(node.provider_id, node.meta.deleted, born, snapshot):
         ending.commands.append(_release(node))
         return ending
     marking = _mark(node)
@@ -159,7 +160,9 @@ def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snaps
     """Ask the cloud to end the instance; whether it is gone."""
     started = find(claim.conditions, "InstanceTerminating")
     asked = started.last_transition if started is not None and started.status == "True" else None
-    if instance in snapshot.gone_instances or _is_gone(instance, asked, snapshot):
+    launched = find(claim.conditions, "Launched")
+    born = launched.last_transition if launched is not None and launched.status == "True" else None
+    if _is_gone(instance, asked, born or draft.now, snapshot):
         return True
     draft.set("InstanceTerminating", "True")
     command = TerminateInstance(provider_id=instance, node_claim=claim.meta.name)
@@ -171,12 +174,15 @@ def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snaps
     return False
 
 
-def _is_gone(instance: str, since: datetime | None, snapshot: Snapshot) -> bool:
-    """Whether the cloud says that it does not know the instance: when asked, or in a list made after `since`."""
+def _is_gone(instance: str, since: datetime | None, born: datetime, snapshot: Snapshot) -> bool:
+    """Whether the cloud says that it does not know the instance: when asked, or in a list made after `since`.
+
+    A list says nothing about an instance that was born a moment ago.
+    """
     if instance in snapshot.gone_instances:
         return True
     listed = snapshot.instances
-    if listed is None or since is None or listed.asked <= since:
+    if listed is None or since is None or listed.asked <= max(since, born + _VISIBLE):
         return False
     return all(each.provider_id != instance for each in listed.instances)
 

@@ -128,8 +128,21 @@ def test_the_cloud_s_list_is_as_good_as_its_answer() -> None:
     cluster.apply(InstancesListed((), NOW))
     assert any(isinstance(c, TerminateInstance) for c in commands(cluster, SECOND))
 
-    cluster.apply(InstancesListed((), NOW + SECOND))
-    assert any(isinstance(c, PatchNode) and c.remove_finalizer for c in commands(cluster, SECOND))
+    cluster.apply(InstancesListed((), NOW + 31 * SECOND))
+    made = commands(cluster, 31 * SECOND)
+    assert any(isinstance(c, PatchNode) and c.remove_finalizer for c in made)
+
+
+def test_a_list_says_nothing_about_an_instance_that_was_launched_a_moment_ago() -> None:
+    ending = Condition(
+        type="InstanceTerminating", status="True", last_transition=NOW, observed_generation=1
+    )
+    cluster = build.cluster(with_condition(drained(), ending), MARKED)
+    cluster.apply(InstancesListed((), NOW + 5 * SECOND))
+
+    made = commands(cluster, 5 * SECOND)
+
+    assert not any(isinstance(c, PatchNode) and c.remove_finalizer for c in made)
 
 
 def test_an_instance_that_is_still_listed_is_not_gone() -> None:
@@ -145,9 +158,9 @@ def test_an_instance_that_is_still_listed_is_not_gone() -> None:
 def test_a_dead_node_whose_instance_is_gone_is_let_go_without_a_drain() -> None:
     node = replace(MARKED, conditions=(replace(MARKED.conditions[0], status="False"),))
     cluster = build.cluster(GOING, node, build.pod(node=NODE))
-    cluster.apply(InstancesListed((), NOW + SECOND))
+    cluster.apply(InstancesListed((), NOW + 31 * SECOND))
 
-    made = commands(cluster, SECOND)
+    made = commands(cluster, 31 * SECOND)
 
     assert [c.remove_finalizer for c in made if isinstance(c, PatchNode)] == [True]
 
