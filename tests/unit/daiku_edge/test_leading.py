@@ -1,0 +1,181 @@
+"""Who does not lead any more writes nothing, not even the rest of what it had begun; and who waits to lead, sleeps.
+
+Most of these were found by the simulation (tests/simulation).
+"""
+
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from daiku import commands, events
+from daiku.kube import errors, lease
+from daiku.kube.record import Recorder
+from daiku.model.condition import Condition
+from daiku.runtime import loop
+from daiku.runtime.carrier import Carrier, NodeClassIndex, NotLeadingError
+from daiku.runtime.executor import Executor
+from daiku.runtime.inbox import Inbox
+from daiku.settings import Settings
+from daiku.state.cluster import KINDS, Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+class Objects:
+    """An API server of one object, which notes what is written."""
+
+    def __init__(self) -> None:
+        self.body: dict[str, Any] | None = None
+        self.writes: list[str] = []
+        self.after_read: Callable[[], None] = lambda: None
+
+    def get(self, path: str) -> bytes:
+        if self.body is None:
+            raise errors.NotFound(path)
+        self.after_read()
+        return msgspec.json.encode(self.body)
+
+    def create(self, path: str, body: dict[str, Any]) -> bytes:
+        self.writes.append(f"POST {path}")
+        if self.body is not None:
+            self.after_read()
+            raise errors.AlreadyExists(path)
+        self.body = body
+        return msgspec.json.encode(body)
+
+    def replace(self, path: str, body: dict[str, Any]) -> bytes:
+        self.writes.append(f"PUT {path}")
+        self.body = body
+        return msgspec.json.encode(body)
+
+    def patch(self, path: str, _body: dict[str, Any]) -> bytes:
+        self.writes.append(f"PATCH {path}")
+        return msgspec.json.encode(self.body)
+
+
+class Leading:
+    """Whether this process leads."""
+
+    def __init__(self) -> None:
+        self.is_held = True
+
+    def lose(self) -> None:
+        self.is_held = False
+
+    def __call__(self) -> bool:
+        return self.is_held
+
+
+def carrier(objects: Any, leading: Leading) -> Carrier:
+    return Carrier(
+        client=objects,
+        cloud=objects,
+        recorder=Recorder(objects, lambda: NOW),
+        node_classes=NodeClassIndex(),
+        may_write=leading,
+    )
+
+
+def test_a_command_ends_where_the_lease_does() -> None:
+    """Reading before the write may take long, or the process may stand still in between."""
+    objects, leading = Objects(), Leading()
+    objects.body = {"metadata": {"name": "a", "resourceVersion": "1"}}
+    objects.after_read = leading.lose
+    ready = Condition(type="Launched", status="True")
+    patch = commands.PatchNodeClaim(name="a", resource_version="1", conditions=(ready,))
+
+    with pytest.raises(NotLeadingError):
+        carrier(objects, leading).carry(patch)
+
+    assert objects.writes == []
+
+
+def test_an_event_is_not_updated_by_who_does_not_lead_any_more() -> None:
+    objects, leading = Objects(), Leading()
+    objects.body = {}
+    objects.after_read = leading.lose
+    said = commands.Announce(
+        kind="Pod", namespace="default", name="a", uid="1", type="Normal", reason="X", message="y"
+    )
+
+    Recorder(objects, lambda: NOW, may_write=leading).announce(said)  # type: ignore[arg-type]
+
+    assert [write.split()[0] for write in objects.writes] == ["POST"]
+
+
+def test_who_stood_still_for_longer_than_its_lease_stops_even_if_nobody_took_over() -> None:
+    """What it decided before it stood still is old."""
+    seconds = [0.0]
+    objects: Any = Objects()
+    held = lease.Lease(
+        client=objects,
+        namespace="kube-system",
+        name="x",
+        identity=f"{lease.IDENTITY_PREFIX}a",
+        stop=threading.Event(),
+        now=lambda: NOW,
+        monotonic=lambda: seconds[0],
+    )
+    held.step()
+    seconds[0] = lease.RENEW_SECONDS + 1
+
+    with pytest.raises(lease.LeaseLostError):
+        held.step()
+
+    assert not held.is_held()
+
+
+@pytest.mark.parametrize(
+    ("error", "unsure"),
+    [
+        pytest.param(errors.Unreachable("no answer"), True, id="no answer"),
+        pytest.param(errors.Conflict("changed"), False, id="an answer"),
+    ],
+)
+def test_a_failure_says_whether_the_command_may_have_been_carried_out(
+    error: errors.KubeError, *, unsure: bool
+) -> None:
+    class Refusing:
+        def carry(self, _command: commands.Command) -> None:
+            raise error
+
+    inbox, refusing = Inbox(), Refusing()
+    executor = Executor(refusing, inbox)  # type: ignore[arg-type]
+
+    executor.carry(commands.DeleteNode(name="a", uid="1"))
+
+    (failed,) = inbox.take(0.0)
+    assert isinstance(failed, events.Failed)
+    assert failed.unsure is unsure
+
+
+@pytest.mark.parametrize(
+    ("leads", "sleeps"),
+    [
+        pytest.param(False, True, id="a standby with news sleeps"),
+        pytest.param(True, False, id="a leader with news decides at once"),
+    ],
+)
+def test_how_long_the_owner_sleeps(*, leads: bool, sleeps: bool) -> None:
+    inbox = Inbox()
+    owner = loop.Loop(
+        cluster=Cluster(Settings()),
+        settings=Settings(),
+        inbox=inbox,
+        executor=Executor(None, inbox),  # type: ignore[arg-type]
+        node_classes=NodeClassIndex(),
+        may_act=lambda: leads,
+        stopping=lambda: False,
+        node_classes_changed=lambda: None,
+    )
+    for kind in KINDS:
+        owner.cluster.apply(events.Listed(kind, frozenset()))
+    owner.is_synced = True
+
+    assert (owner.wait_seconds() == loop.IDLE_SECONDS) is sleeps
