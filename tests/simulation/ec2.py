@@ -1,5 +1,6 @@
 """The cloud: instances that live and die, what is sold out, and a list that is a little behind."""
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from tests import build
 from tests.simulation.clock import Clock
 from tests.simulation.story import Story
 
+from daiku.cloud.aws.queue import HIDDEN_SECONDS
 from daiku.model.instance_type import Catalogue, InstanceType
 
 Pool = tuple[str, str, str]
@@ -52,6 +54,16 @@ class Machine:
         return self.type.name, self.zone, self.capacity_type
 
 
+@dataclass(slots=True)
+class Message:
+    """A message in the interruption queue; it comes again until somebody deletes it."""
+
+    id: str
+    body: str
+    machine: str
+    hidden_until: float = 0.0
+
+
 class Ec2:
     """Every instance of the account."""
 
@@ -60,7 +72,11 @@ class Ec2:
         self.on_end: Callable[[Machine], None] = lambda _machine: None
         """Called when an instance begins to end."""
         self.sold_out: dict[Pool, bool] = {}
+        self.queue: dict[str, Message] = {}
+        self.warned: dict[str, float] = {}
+        """Machine -> since when the queue says that it will be taken back."""
         self._clock, self._story, self._random = clock, story, rng
+        self._warnings = 0
         self.types = tuple(
             sorted(
                 build.family(sizes=(1, 2, 4, 8), capacity_types=("on-demand", "spot"), zones=ZONES),
@@ -110,6 +126,30 @@ class Ec2:
         self._clock.after(
             self._random.uniform(3, 20), lambda: self._set(machine, "terminated", 0.0)
         )
+
+    def warn(self, machine: Machine) -> None:
+        """Tell the queue that a machine will be taken back."""
+        event = {
+            "version": "0",
+            "id": f"event-{len(self.queue)}",
+            "detail-type": "EC2 Spot Instance Interruption Warning",
+            "source": "aws.ec2",
+            "time": self._clock.stamp(),
+            "detail": {"instance-id": machine.id, "instance-action": "terminate"},
+        }
+        self._warnings += 1
+        number = f"message-{self._warnings}"
+        self.queue[number] = Message(number, json.dumps(event), machine.id)
+        self.warned.setdefault(machine.id, self._clock.seconds)
+        self._story.tell("ec2", "warns that %s of %s will be taken back", machine.id, machine.claim)
+
+    def receive(self) -> Sequence[Message]:
+        """What is in the queue and not hidden; it is hidden now."""
+        now = self._clock.seconds
+        found = [m for m in self.queue.values() if m.hidden_until <= now]
+        for message in found:
+            message.hidden_until = now + HIDDEN_SECONDS
+        return found
 
     def listed(self, lag: float) -> Sequence[tuple[Machine, str]]:
         """Instances as a list shows them that is `lag` seconds behind."""

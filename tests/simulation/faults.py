@@ -46,6 +46,8 @@ MACHINES = {
     "kubelet never comes": 0.06,
     "pod slow to stop": 0.1,
     "scheduler late": 0.2,
+    "warning late": 0.2,
+    "warning repeated": 0.3,
 }
 """Chance of each per machine, pod or scheduling pass."""
 EVENTS = {

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 COLLECTED = 200.0
 """Seconds of a working leader after which an instance without a NodeClaim must be gone: grace, one list, retries."""
+HEEDED = 60.0
+"""Seconds of a working leader after which a warning has been heeded."""
 KNOWN = 15.0
 """What happened this long ago has reached every controller."""
 STUCK = 60.0
@@ -64,6 +66,8 @@ class Invariants:
     """Instance -> seconds of a working leader it has been without a NodeClaim."""
     doubled: dict[str, float] = field(default_factory=dict)
     """NodeClaim uid -> seconds of a working leader with two live instances."""
+    ignored: dict[str, float] = field(default_factory=dict)
+    """Instance -> seconds of a working leader in which nobody heeded that it will be taken back."""
     voluntary: dict[str, str] = field(default_factory=dict)
     """NodeClaim uid that the controller itself chose to end -> NodePool."""
     limits: dict[str, list[tuple[float, Json]]] = field(default_factory=dict)
@@ -173,6 +177,9 @@ class Invariants:
                 self._count(
                     self.alone, machine.id, seconds, "orphan", f"{machine.id} has no NodeClaim"
                 )
+            if leads and machine.id in world.ec2.warned and self._is_kept(machine):
+                why = f"{machine.id} will be taken back, and its NodeClaim stays"
+                self._count(self.ignored, machine.id, seconds, "warning", why, HEEDED)
         for uid, ids in live.items():
             if len(ids) > 1 and leads:
                 self._count(
@@ -186,11 +193,21 @@ class Invariants:
         node = self.world.api.objects[NODES].get(machine.node)
         return node is not None and is_leaving(node) and not machine.dead
 
+    def _is_kept(self, machine: "Machine") -> bool:
+        claim = self._claim(machine.uid)
+        return claim is not None and not is_leaving(claim)
+
     def _count(
-        self, times: dict[str, float], key: str, seconds: float, rule: str, why: str
+        self,
+        times: dict[str, float],
+        key: str,
+        seconds: float,
+        rule: str,
+        why: str,
+        most: float = COLLECTED,
     ) -> None:
         times[key] = times.get(key, 0.0) + seconds
-        if times[key] > COLLECTED:
+        if times[key] > most:
             raise Violated(rule, f"{why} for {times[key]:.0f} s with a leader")
 
     def _watch_pod(self, old: Json | None, new: Json | None, now: float) -> None:
@@ -300,6 +317,7 @@ class Invariants:
         choices = [*recent, *before[-1:]]
         types = {t.name: t for t in world.ec2.types}
         used = {"cpu": 0, "nodes": 0}
+        machines = world.ec2.machines.values()
         leaving = {n["spec"].get("providerID"): True for n in world.api.all(NODES) if is_leaving(n)}
         for each in world.api.all(CLAIMS):
             going = is_leaving(each) or each["status"].get("providerID") in leaving
@@ -308,10 +326,9 @@ class Invariants:
             named = next(
                 r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE
             )
-            fixed = each["metadata"]["labels"].get(labels.INSTANCE_TYPE)
-            used["cpu"] += max(
-                types[t].capacity["cpu"] for t in ([fixed] if fixed else named["values"])
-            )
+            live = [m.type.name for m in machines if m.uid == each["metadata"]["uid"] and m.is_live]
+            possible = live or named["values"]
+            used["cpu"] += max(types[t].capacity["cpu"] for t in possible)
             used["nodes"] += 1
         for limit in choices:
             if all(used[r] <= _amount(r, limit[r]) for r in limit if r in used):

@@ -169,6 +169,8 @@ class People:
         """Mend what people broke: no limits, no expiry, every kubelet and every NodePool back."""
         world = self._world
         world.ec2.sold_out.clear()
+        for number in world.ec2.warned:
+            world.ec2.terminate(world.ec2.machines[number], "ec2", " (taken back)")
         for process in world.processes:
             process.offset = 0.0
         self.set_class_ready("True")
@@ -242,8 +244,16 @@ class People:
             if m.is_live and (not spot or m.capacity_type == "spot")
         ]
         if live:
-            machine = self._world.faults.random.choice(live)
-            self._world.ec2.terminate(machine, "people", f" ({kind})")
+            faults, ec2 = self._world.faults, self._world.ec2
+            machine = faults.random.choice(live)
+            if not spot:
+                ec2.terminate(machine, "people", f" ({kind})")
+                return
+            for _ in range(2 if faults.strike("warning repeated") else 1):
+                delay = faults.seconds(10, 90) if faults.strike("warning late") else 0.0
+                self._world.clock.after(delay, lambda: ec2.warn(machine))
+            end = faults.seconds(100, 120)
+            self._world.clock.after(end, lambda: ec2.terminate(machine, "ec2", " (taken back)"))
 
     def _delete_one(self, plural: str, *, by_force: bool = False) -> None:
         """Delete an object; by force: and take its finalizers away, whatever they hold."""

@@ -4,6 +4,7 @@ Real: Loop, Cluster, tick, Executor, Carrier, Recorder, Watchers, pollers, Lease
 cloud, time, and when a thread gets to run.
 """
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -13,12 +14,13 @@ from tests.simulation.provider import Cloud
 
 from daiku import events
 from daiku.api import kinds
+from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.kube import lease
 from daiku.kube.backoff import Backoff
 from daiku.kube.record import Recorder
 from daiku.kube.watch import Watcher
-from daiku.runtime import pollers
+from daiku.runtime import interruptions, pollers
 from daiku.runtime.carrier import Carrier, NodeClassIndex
 from daiku.runtime.executor import Executor
 from daiku.runtime.inbox import Inbox
@@ -87,6 +89,8 @@ class Process:
         self.command: Command | None = None
         self.ticks = 0
         self._frozen_until = 0.0
+        self._open: dict[str, frozenset[events.Interrupted]] = {}
+        """Message of the queue -> its warnings that are not settled yet."""
         self._loop_due: float | None = None
         self._backoffs: dict[Any, Backoff] = {}
         self._busy: dict[str, bool] = {}
@@ -127,6 +131,7 @@ class Process:
             may_act=self.lease.is_held,
             stopping=stop.is_set,
             node_classes_changed=lambda: self.thread(0.01, self._refresh_once),
+            settled=self._settle,
         )
         self._watchers = {
             kind.path.rpartition("/")[2]: Watcher(self.client, kind, self.inbox.put, stop)
@@ -140,6 +145,7 @@ class Process:
         self.thread(0.0, self._renew)
         self.thread(0.01, lambda: self._poll(self._catalogue))
         self.thread(0.01, lambda: self._poll(self._instances))
+        self.thread(1.0, self._read_queue)
 
     def now(self) -> Any:
         return self.world.clock.now(self.offset)
@@ -270,6 +276,28 @@ class Process:
             self._backoffs.setdefault(poller.name, Backoff(pollers.FAILED_SECONDS_MAX))
         )
         self.thread(wait, lambda: self._poll(poller))
+
+    def _read_queue(self) -> None:
+        """The reader of the queue, without the wait in which it would hold up everybody here."""
+        if self.leads():
+            try:
+                received = self.cloud.receive()
+            except CloudError:
+                received = ()
+            for message in received:
+                warnings = interruptions._read(message)
+                self._open[message.message_id] = frozenset(warnings)
+                for warning in warnings:
+                    self.inbox.put(warning)
+        self.thread(5.0 if self.world.faults.on else 15.0, self._read_queue)
+
+    def _settle(self, settled: tuple[events.Interrupted, ...]) -> None:
+        for message, warnings in list(self._open.items()):
+            left = warnings - frozenset(settled)
+            self._open[message] = left
+            if not left:
+                del self._open[message]
+                self.thread(0.01, functools.partial(self.cloud.settle, message))
 
     def _renew(self) -> None:
         self.lease.step()

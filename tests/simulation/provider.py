@@ -12,6 +12,7 @@ from tests.simulation.network import LATE_MOST
 
 from daiku.api import encode
 from daiku.cloud import errors
+from daiku.cloud.aws.queue import Received
 from daiku.cloud.provider import Instance, LaunchedInstance
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue, LaunchOption
@@ -86,6 +87,18 @@ class Cloud:
             ]
 
         return self._call(do, writes=False)
+
+    def receive(self) -> Sequence[Received]:
+        """What `daiku.cloud.aws.queue.Queue.receive` gives."""
+        found = self._call(self._ec2.receive, writes=False)
+        return [Received(message_id=m.id, receipt=m.id, body=m.body) for m in found]
+
+    def settle(self, message: str) -> None:
+        """Delete a message of the queue; if that fails it comes again."""
+        try:
+            self._call(lambda: self._ec2.queue.pop(message, None), writes=False)
+        except errors.CloudError:
+            return
 
     def _since(self, machine: "Machine"):
         from datetime import timedelta

@@ -44,6 +44,8 @@ STEP = 5.0
 """Seconds between two looks at what is."""
 CHAOS = (120.0, 260.0)
 """Seconds in which things go wrong."""
+LED = 120.0
+"""Seconds of peace after which somebody leads."""
 PODS_RUN = 1500.0
 """Seconds of peace after which every pod that can have a place has one."""
 SURPLUS_GOES = 900.0
@@ -169,6 +171,8 @@ class History:
             world.story.tell("world", "peace")
             world.faults.on = False
             world.people.calm()
+            self.phase = "somebody leads"
+            self._until(LED, self._leaderless, "somebody leads")
             self.phase = "pods run"
             self._until(PODS_RUN, self._pods_without_place, "every pod that can have a place runs")
             self.phase = "surplus goes"
@@ -248,6 +252,10 @@ class History:
                 "quiet",
                 f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})",
             )
+
+    def _leaderless(self) -> list[str]:
+        led = any(p.leads() and p.thaws_in() == 0 for p in self.world.processes)
+        return [] if led else ["nobody leads"]
 
     def _pods_without_place(self) -> list[str]:
         world = self.world

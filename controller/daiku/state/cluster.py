@@ -60,9 +60,7 @@ _SOLD_OUT: Final = timedelta(minutes=3)
 _NOMINATED: Final = timedelta(seconds=20)
 """How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
-"""How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for."""
-_UNSURE: Final = timedelta(seconds=20)
-"""The same when nobody knows whether it was done; meanwhile pods wait for it, perhaps in vain."""
+"""How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for, answered or not."""
 _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
@@ -250,7 +248,7 @@ class Cluster:
             case commands.CreateNodeClaim():
                 expected = self._expected.pop(command.node_claim.meta.name, None)
                 if expected is not None and event.unsure:
-                    until = event.finished + _UNSURE
+                    until = event.finished + _EXPECTED
                     self._expected[command.node_claim.meta.name] = (command.node_claim, until)
                 # Its name will not be used again, so the pause is kept for the pool: whatever refused
                 # this claim refuses the next one too.
@@ -259,7 +257,7 @@ class Cluster:
                 )
             case commands.DeleteNodeClaim():
                 if self._ending.pop(command.name, None) is not None and event.unsure:
-                    self._ending[command.name] = event.finished + _UNSURE
+                    self._ending[command.name] = event.finished + _EXPECTED
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
                 young = self._is_young(command.node_claim, event.finished)
                 if not (isinstance(error, errors.InstanceUnknown) and young):

@@ -32,7 +32,7 @@ def names(cluster: Cluster, after: timedelta = timedelta(0)) -> list[str]:
     [
         pytest.param(False, SECOND, False, id="a refused claim does not exist"),
         pytest.param(True, SECOND, True, id="one that nobody answered for may"),
-        pytest.param(True, 30 * SECOND, False, id="but would have been seen by now"),
+        pytest.param(True, MINUTE, False, id="but would have been seen by now"),
     ],
 )
 def test_a_claim_that_may_have_been_made_counts(
