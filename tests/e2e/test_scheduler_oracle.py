@@ -79,7 +79,7 @@ def objections(pod: Pod, name: str, nodes: Sequence[Node], bound: Sequence[Pod])
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
-    rng = random.Random(seed)  # noqa: S311 - cases must come back as they were
+    rng = random.Random(seed)
     nodes = judge.make_nodes(oracle.random_nodes(rng, f"there-{seed}"))
     bound: list[Pod] = []
     for index in range(PODS):
@@ -151,7 +151,7 @@ def in_order(placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node]
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: Judge) -> None:
-    rng = random.Random(seed)  # noqa: S311 - cases must come back as they were
+    rng = random.Random(seed)
     nodes = judge.make_nodes(oracle.random_nodes(rng, f"there-{seed}"))
     drawn = [oracle.random_pod(rng, f"pod-{index}") for index in range(PODS)]
     # What the solver does not obey yet is said in `unsupported`; there is nothing to judge then.

@@ -88,7 +88,7 @@ def _anti(key: str) -> tuple[AffinityTerm, ...]:
 
 def diverse(count: int, seed: int = SEED) -> list[Pod]:
     """`count` pods of the mix."""
-    chance = random.Random(seed)  # noqa: S311 - a benchmark
+    chance = random.Random(seed)
     pods: list[Pod] = []
 
     def value() -> str:

@@ -1,8 +1,8 @@
-"""An API server of a few hundred lines: objects as wire JSON, versions, conflicts, finalizers, status apart, and a log to watch.
+"""An API server of a few hundred lines: wire JSON, versions, conflicts, finalizers, status apart, a log to watch.
 
 Objects are never changed in place; a write makes a new one, so that whoever holds an old one sees what was. What is
-refused is what the real one refuses, with its code and reason.
-Not here: schemas and admission (tests/world and tests/conformance try those on the real one), the network (network.py).
+refused is what the real one refuses, with its code and reason. Not here: schemas and admission (tests/world and
+tests/conformance try those on the real one), the network (network.py).
 """
 
 import re
@@ -40,7 +40,9 @@ _PATH = re.compile(
 class Refused(Exception):
     """The API server says no."""
 
-    def __init__(self, code: int, reason: str, message: str, retry_after: str | None = None):
+    def __init__(
+        self, code: int, reason: str, message: str, retry_after: str | None = None
+    ) -> None:
         super().__init__(message)
         self.code, self.reason, self.retry_after = code, reason, retry_after
 

@@ -1,7 +1,7 @@
 """Time that passes only when everybody has done what was due: a queue of what happens next.
 
-Whoever waits inside a call (`run` from within a callback) lets the others go on meanwhile, so that one thread is enough to
-have calls overlap.
+Whoever waits inside a call (`run` from within a callback) lets the others go on meanwhile, so that one thread is
+enough to have calls overlap.
 """
 
 import heapq

@@ -3,6 +3,7 @@
 `--seed` replays one history, `--histories` says how many are lived through otherwise (CI: the default).
 """
 
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     histories = config.getoption("--histories", default=HISTORIES)
     chunks = max(CHUNKS, histories // 100)
     bounds = [histories * n // chunks for n in range(chunks + 1)]
-    ranges = [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    ranges = [range(a, b) for a, b in itertools.pairwise(bounds)]
     metafunc.parametrize("seeds", ranges, ids=[f"seeds {r.start} to {r.stop - 1}" for r in ranges])
 
 

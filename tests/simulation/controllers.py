@@ -1,4 +1,4 @@
-"""The controllers of Kubernetes that matter here: ReplicaSets, DaemonSets, garbage and pod collection, PodDisruptionBudgets."""
+"""The controllers of Kubernetes that matter here: ReplicaSets, DaemonSets, collectors, PodDisruptionBudgets."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """What goes wrong, how often, and how often it really did.
 
-Each history draws which kinds of fault it has and how frequent they are, so that some histories are all about one kind and
-others mix everything. Faults have their own stream of random numbers: muting a kind or ending faults early, as shrinking
-does, leaves the rest of the world's choices in their places.
+Each history draws which kinds of fault it has and how frequent they are, so that some histories are all about one
+kind and others mix everything. Faults have their own stream of random numbers: muting a kind or ending faults
+early, as shrinking does, leaves the rest of the world's choices in their places.
 """
 
 import random
@@ -92,7 +92,7 @@ class Faults:
         self.mercy = mercy
         self.counts: Counter[str] = Counter()
         self.total = 0
-        self._chances = {kind: 0.0 for kind in KINDS}
+        self._chances = dict.fromkeys(KINDS, 0.0)
         for kind, chance in {**CALLS, **CLOUD, **WATCHES, **MACHINES, **EVENTS}.items():
             factor = self.random.choice((0.0, 0.5, 1.0, 1.0, 2.0, 3.0))
             self._chances[kind] = chance * factor

@@ -1,12 +1,14 @@
 """What must be true whatever happens, checked on what is, not on what the controller believes.
 
-Each check runs where its rule could be broken: at a write, at a launch, at a termination, when an object goes. What nobody could
-have known in time (a pod bound a moment ago, a limit changed a moment ago) is excused by a bound, which is named.
+Each check runs where its rule could be broken: at a write, at a launch, at a termination, when an object goes. What
+nobody could have known in time (a pod bound a moment ago, a limit changed a moment ago) is excused by a bound,
+which is named.
 """
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.simulation import rules
 from tests.simulation.apiserver import (
     CLAIMS,
     LEASES,
@@ -118,7 +120,7 @@ class Invariants:
         """A command is begun."""
         if not isinstance(command, commands.Announce):
             self.begun += 1
-        self.world.story.tell(process.name, "%s", _Words(command))
+        self.world.story.tell(process.name, "%s", rules.Words(command))
         match command:
             case commands.Evict() | commands.DeletePod() if process.lease.is_held():
                 self._check_eviction(process, command)
@@ -146,7 +148,7 @@ class Invariants:
         if not machine.is_live or machine.dead or node is None:
             return
         claim = self._claim(machine.uid)
-        deadline = _deadline(claim)
+        deadline = rules.deadline(claim)
         since = self.tainted.get(machine.node)
         for pod in self._pods(machine.node):
             if not self._must_leave(pod, now):
@@ -179,7 +181,7 @@ class Invariants:
                 )
             if leads and machine.id in world.ec2.warned and self._is_kept(machine):
                 why = f"{machine.id} will be taken back, and its NodeClaim stays"
-                self._count(self.ignored, machine.id, seconds, "warning", why, HEEDED)
+                self._count(self.ignored, machine.id, seconds, "warning", why, most=HEEDED)
         for uid, ids in live.items():
             if len(ids) > 1 and leads:
                 self._count(
@@ -204,6 +206,7 @@ class Invariants:
         seconds: float,
         rule: str,
         why: str,
+        *,
         most: float = COLLECTED,
     ) -> None:
         times[key] = times.get(key, 0.0) + seconds
@@ -228,7 +231,7 @@ class Invariants:
             raise Violated("claim lost", f"NodeClaim {meta['name']} is gone, and {live} still run")
 
     def _check_eviction(self, process: "Process", command: Any) -> None:
-        """Only pods of a node that is going are asked, and those that must not be disrupted only past their deadline."""
+        """Only pods of a node that is going are asked; those that must not be disrupted only past their deadline."""
         world, now = self.world, self.world.clock.seconds
         pod = world.api.find(PODS, f"{command.namespace}/{command.name}")
         if pod is None or pod["metadata"]["uid"] != command.uid:
@@ -245,7 +248,7 @@ class Invariants:
                 "eviction",
                 f"pod {name} is asked to leave {node['metadata']['name']} without the taint",
             )
-        deadline = _deadline(claim)
+        deadline = rules.deadline(claim)
         slack = SLACK + abs(process.offset)
         over = (
             deadline is not None
@@ -289,7 +292,7 @@ class Invariants:
         ending = {
             c["metadata"]["uid"]: True
             for c in claims
-            if _is_ending(c) or not (is_leaving(c) or c["metadata"]["uid"] == command.uid)
+            if rules.is_ending(c) or not (is_leaving(c) or c["metadata"]["uid"] == command.uid)
         }
         machines = world.ec2.machines.values()
         going = [m for m in machines if m.uid in uids and m.is_live and m.uid not in ending]
@@ -300,7 +303,7 @@ class Invariants:
             self.budgets[pool][-1][1]
         ]
         before = [b for at, b in self.budgets[pool] if now - at >= KNOWN]
-        allowed = max(_allowed(b, len(nodes)) for b in (*counts, *before[-1:]))
+        allowed = max(rules.allowed(b, len(nodes)) for b in (*counts, *before[-1:]))
         if len(going) > allowed:
             names = ", ".join(m.id for m in going)
             raise Violated(
@@ -331,7 +334,7 @@ class Invariants:
             used["cpu"] += max(types[t].capacity["cpu"] for t in possible)
             used["nodes"] += 1
         for limit in choices:
-            if all(used[r] <= _amount(r, limit[r]) for r in limit if r in used):
+            if all(used[r] <= rules.amount(r, limit[r]) for r in limit if r in used):
                 return
         if choices:
             raise Violated("limits", f"NodePool {pool} with limits {choices} has {used}")
@@ -358,69 +361,3 @@ class Invariants:
         provider_id = node["spec"].get("providerID")
         claims = self.world.api.all(CLAIMS)
         return next((c for c in claims if c["status"].get("providerID") == provider_id), None)
-
-
-def _deadline(claim: Json | None) -> float | None:
-    if claim is None:
-        return None
-    written = claim["metadata"].get("annotations", {}).get(labels.TERMINATION_TIMESTAMP)
-    if written:
-        return seconds_of(written)
-    grace = claim["spec"].get("terminationGracePeriod")
-    if grace is None or not is_leaving(claim):
-        return None
-    return (
-        seconds_of(claim["metadata"]["deletionTimestamp"])
-        + units.parse_duration(grace).total_seconds()
-    )
-
-
-def _is_ending(claim: Json) -> bool:
-    """Its instance is being terminated: it counts no more, neither as there nor as going."""
-    conditions = claim["status"].get("conditions", ())
-    return any(c["type"] == "InstanceTerminating" and c["status"] == "True" for c in conditions)
-
-
-def _allowed(budgets: list[Json], nodes: int) -> int:
-    amounts = [b["nodes"] for b in budgets]
-    return min(
-        (-(-int(a[:-1]) * nodes // 100) if a.endswith("%") else int(a) for a in amounts),
-        default=10**6,
-    )
-
-
-def _amount(resource: str, quantity: str) -> int:
-    return units.parse_cpu_millis(quantity) if resource == "cpu" else int(quantity)
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """A command, in a few words."""
-
-    command: commands.Command
-
-    def __str__(self) -> str:
-        match self.command:
-            case commands.DeleteNodeClaim():
-                return f"→ DeleteNodeClaim {self.command.name} ({self.command.reason})"
-            case commands.PatchNodeClaim() | commands.PatchNode():
-                flags = "".join(
-                    f" {f}"
-                    for f in (
-                        "add_finalizer",
-                        "remove_finalizer",
-                        "provider_id",
-                        "labels",
-                        "taints",
-                    )
-                    if getattr(self.command, f, None)
-                )
-                said = " ".join(
-                    f"{c.type}={c.status}({c.reason})"
-                    for c in getattr(self.command, "conditions", ())
-                )
-                return f"→ {type(self.command).__name__} {self.command.name}{flags} {said}"
-            case commands.Announce():
-                return f"→ Announce {self.command.reason} on {self.command.name}: {self.command.message[:90]}"
-            case _:
-                return f"→ {type(self.command).__name__} {self.command.key}"

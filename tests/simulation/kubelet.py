@@ -1,7 +1,7 @@
 """Kubelets: machines that boot, join, run pods, end them, and sometimes fall silent. Also what watches over them.
 
-The node lifecycle controller calls a silent node Unknown after 40 s and, after 5 minutes, deletes its pods; the cloud controller
-removes the Node of an instance that is gone.
+The node lifecycle controller calls a silent node Unknown after 40 s and, after 5 minutes, deletes its pods; the
+cloud controller removes the Node of an instance that is gone.
 """
 
 from typing import TYPE_CHECKING

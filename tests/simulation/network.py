@@ -1,7 +1,7 @@
 """What lies between one controller and the API server: everything that can happen to a request or to its answer.
 
-`Client` has the verbs of `daiku.kube.client.Client` and fails with the same errors, made from the same answers. A call that takes
-time lets the rest of the world go on; when it comes back, its process may be dead.
+`Client` has the verbs of `daiku.kube.client.Client` and fails with the same errors, made from the same answers. A
+call that takes time lets the rest of the world go on; when it comes back, its process may be dead.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
 
 LATE_MOST = 3.5
-"""How long a request may be under way: less than what lies between a Lease that is not held and one that may be taken."""
+"""How long a request may be under way: less than lies between a Lease that is not held and one that may be taken."""
 
 
 class Client:
@@ -30,6 +30,7 @@ class Client:
         self._api = process.world.api
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        del query  # pages are not played
         what = apiserver.target(path)
         if not what.key:
             return self._call("LIST", path, lambda: self._list(what.plural))
@@ -58,6 +59,7 @@ class Client:
                 yield line
 
     def create(self, path: str, body: Any, *, dry_run: bool = False) -> bytes:
+        del dry_run  # nobody here asks for one
         what = apiserver.target(path)
         sent: Json = msgspec.json.decode(msgspec.json.encode(body))
         if what.sub == "eviction":

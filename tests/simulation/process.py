@@ -1,7 +1,9 @@
-"""One controller process, made of the real parts, in one thread: every "thread" of it is a callback of the simulated clock.
+"""One controller process, made of the real parts, in one thread.
 
-Real: Loop, Cluster, tick, Executor, Carrier, Recorder, Watchers, pollers, Lease, decode and encode. Simulated: the network, the
-cloud, time, and when a thread gets to run.
+Every "thread" of it is a callback of the simulated clock.
+
+Real: Loop, Cluster, tick, Executor, Carrier, Recorder, Watchers, pollers, Lease, decode and encode. Simulated: the
+network, the cloud, time, and when a thread gets to run.
 """
 
 import functools

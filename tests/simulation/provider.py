@@ -1,11 +1,12 @@
-"""The cloud as one controller process reaches it: `daiku.cloud.provider.CloudProvider` with everything that can go wrong.
+"""The cloud as one controller process reaches it: the provider with everything that can go wrong.
 
-It keeps the contract: a launch that is repeated for the same claim finds what the first one made, and after any error but
-Unreachable nothing was launched. What EC2 does and the contract allows is here: a denial of what was launched a moment ago, lists
-that are behind, an answer that never comes.
+It keeps the contract: a launch that is repeated for the same claim finds what the first one made, and after any
+error but Unreachable nothing was launched. What EC2 does and the contract allows is here: a denial of what was
+launched a moment ago, lists that are behind, an answer that never comes.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from tests.simulation.network import LATE_MOST
@@ -100,9 +101,7 @@ class Cloud:
         except errors.CloudError:
             return
 
-    def _since(self, machine: "Machine"):
-        from datetime import timedelta
-
+    def _since(self, machine: "Machine") -> timedelta:
         return timedelta(seconds=self._world.clock.seconds - machine.launched)
 
     def _launch(self, claim: NodeClaim, options: Sequence[LaunchOption]) -> LaunchedInstance:

@@ -1,8 +1,11 @@
-"""kube-scheduler, as far as the pods here ask for it: taints, node labels and room. It binds a moment after it has decided.
+"""kube-scheduler, as far as the pods here ask for it: taints.
+
+Node labels and room. It binds a moment after it has decided.
 
 Written without the controller's own rules on purpose: it is the one whose word counts.
 """
 
+import functools
 from typing import TYPE_CHECKING
 
 from tests.simulation.apiserver import (
@@ -97,7 +100,8 @@ class Scheduler:
                     self._world.faults.seconds(0.5, 2) if late else self._random.uniform(0, 0.1)
                 )
                 uid = pod["metadata"]["uid"]
-                self._clock.after(seconds, lambda: self._bind(key, uid, name))
+                bind = functools.partial(self._bind, key, uid, name)
+                self._clock.after(seconds, bind)
                 return
         self._refuse(key, pod)
 

@@ -27,7 +27,7 @@ def live(seed: int, mercy: Mercy | None = None) -> tuple[History, Failure | None
     history = History(seed, mercy)
     try:
         history.run()
-    except Exception as error:  # noqa: BLE001 - whatever the controller raises would have ended its process
+    except Exception as error:  # noqa: BLE001 - whatever ends a history is what it has to say
         return history, Failure(history, error)
     return history, None
 

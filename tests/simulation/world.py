@@ -6,7 +6,7 @@
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from tests.simulation import apiserver
@@ -336,7 +336,7 @@ class History:
 def simulated_time(world: World) -> Iterator[None]:
     """Have the runtime ask the world what time it is, as its only source of time."""
 
-    def now():  # noqa: ANN202
+    def now() -> datetime:
         process = world.current
         return world.clock.now(process.offset if process is not None else 0.0)
 

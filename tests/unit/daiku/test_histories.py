@@ -60,7 +60,7 @@ def settle(world: World, steps: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_after_any_history_pods_run_and_nothing_is_left_behind(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 - a history has to be repeatable
+    chance = random.Random(seed)
     world = World(now=build.NOW, catalogue=build.catalogue())
     world.put(build.node_class())
     world.put(build.node_pool())
