@@ -51,7 +51,12 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
     wanted = [*begun.commands, *asked.commands, *going.commands]
     free, wakes = _free(wanted, snapshot, settings)
     violations = (
-        *scheduling_audit.audit(free, asked.placements, snapshot, catalogue),
+        # Places that were given before were looked at then, and nothing is made where nothing is planned.
+        *(
+            scheduling_audit.audit(free, asked.placements, snapshot, catalogue)
+            if asked.planned
+            else ()
+        ),
         *lifecycle_audit.audit(free, snapshot, now),
     )
     illegal = {v.command.key: v for v in violations if v.command is not None}

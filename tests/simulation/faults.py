@@ -10,14 +10,14 @@ from collections import Counter
 from dataclasses import dataclass
 
 CALLS = {
-    "request lost": 0.015,
-    "request late": 0.03,
-    "request repeated": 0.03,
-    "reply lost": 0.03,
-    "reply late": 0.05,
-    "conflict": 0.06,
-    "429": 0.03,
-    "500": 0.03,
+    "request lost": 0.02,
+    "request late": 0.05,
+    "request repeated": 0.05,
+    "reply lost": 0.05,
+    "reply late": 0.07,
+    "conflict": 0.1,
+    "429": 0.04,
+    "500": 0.04,
     "crash in a call": 0.003,
     "frozen in a call": 0.002,
 }
@@ -34,11 +34,11 @@ CLOUD = {
 }
 """Chance of each per call to the cloud."""
 WATCHES = {
-    "watch late": 0.04,
-    "watch broken": 0.02,
-    "watch line repeated": 0.02,
+    "watch late": 0.06,
+    "watch broken": 0.04,
+    "watch line repeated": 0.04,
     "watch expired": 0.01,
-    "event repeated": 0.02,
+    "event repeated": 0.03,
 }
 """Chance of each per delivery of a watch."""
 MACHINES = {

@@ -329,8 +329,8 @@ class Invariants:
             named = next(
                 r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE
             )
-            live = [m.type.name for m in machines if m.uid == each["metadata"]["uid"] and m.is_live]
-            possible = live or named["values"]
+            launched = [m.type.name for m in machines if m.uid == each["metadata"]["uid"]]
+            possible = launched[-1:] or named["values"]
             used["cpu"] += max(types[t].capacity["cpu"] for t in possible)
             used["nodes"] += 1
         for limit in choices:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 WATCHED: Final = (*kinds.EVERYWHERE, kinds.NODE_CLASSES["KWOKNodeClass"])
-GRID: Final = 0.2
+GRID: Final = 0.5
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
 
 
@@ -199,7 +199,7 @@ class Process:
             return
         self._busy[plural] = True
         world = self.world
-        delay = world.random.uniform(0.01, 0.25)
+        delay = world.random.uniform(0.0, GRID)
         if world.faults.strike("watch late"):
             delay = world.faults.seconds(0.5, 10 if plural != "pods" else 4)
         now = world.clock.seconds

@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 STEP = 5.0
 """Seconds between two looks at what is."""
-CHAOS = (120.0, 260.0)
+CHAOS = (100.0, 200.0)
 """Seconds in which things go wrong."""
 LED = 120.0
 """Seconds of peace after which somebody leads."""
@@ -52,7 +52,7 @@ SURPLUS_GOES = 900.0
 ALL_GOES = 900.0
 QUIET = 150.0
 """Seconds without any command at the end."""
-SETTLED = 45.0
+SETTLED = 40.0
 """Seconds after which what has become true is written down."""
 DEPTH_MOST = 4
 """Calls that wait inside each other."""
@@ -207,12 +207,12 @@ class History:
         def act() -> None:
             if world.clock.seconds < end:
                 world.people.act()
-                world.clock.after(world.random.expovariate(1 / 10), act)
+                world.clock.after(world.random.expovariate(1 / 8), act)
 
         world.clock.after(world.random.uniform(5, 30), act)
 
     def _plan_trouble(self, end: float) -> None:
-        world, every = self.world, self.world.faults.seconds(2, 8)
+        world, every = self.world, self.world.faults.seconds(1.5, 6)
 
         def strike() -> None:
             if world.clock.seconds < end:

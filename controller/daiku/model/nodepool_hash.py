@@ -9,6 +9,7 @@ Source: karpenter.sh/nodepool-hash, version v3 (hashstructure v2 over 64-bit FNV
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from daiku.model.nodepool import NodeTemplate
@@ -93,6 +94,7 @@ def _finish(value: int) -> int:
     return _fnv(value.to_bytes(8, "little"))
 
 
+@lru_cache(maxsize=4096)
 def _fnv(data: bytes) -> int:
     value = _OFFSET
     for byte in data:

@@ -119,7 +119,9 @@ class Cluster:
                 self._interrupt(event)
             case events.Launched():
                 self._inflight.running.pop(f"Launch/{event.node_claim}", None)
-                self._launched[event.node_claim] = event.instance
+                if event.node_claim in self._objects[NodeClaim]:
+                    # Of a claim that was removed meanwhile it is an orphan: nobody stands for it.
+                    self._launched[event.node_claim] = event.instance
                 self._launch_failures.pop(event.node_claim, None)
                 self._sell_out(event.instance.sold_out)
             case events.LaunchFailed():

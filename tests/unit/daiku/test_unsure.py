@@ -12,7 +12,7 @@ from tests.build import NOW
 from daiku.cloud.errors import InstanceNotFound, InstanceUnknown
 from daiku.commands import DeleteNode, DeleteNodeClaim, TerminateInstance
 from daiku.disruption import budgets, emptiness
-from daiku.events import Done, Failed, InstancesListed
+from daiku.events import Done, Failed, InstancesListed, Launched
 from daiku.lifecycle import collection
 from daiku.model.budget import Budget
 from daiku.scheduling import expected
@@ -117,3 +117,16 @@ def test_an_instance_without_a_claim_is_drained_before_it_ends() -> None:
     found = list(collection.orphans(cluster.snapshot(NOW + MINUTE), Settings()))
 
     assert found == [DeleteNode(name="lost", uid="uid-lost")]
+
+
+def test_an_instance_of_a_claim_that_was_removed_meanwhile_is_an_orphan() -> None:
+    """The answer to its launch came after the claim had gone; nobody would ever end it otherwise."""
+    cluster = build.cluster()
+    cluster.apply(Launched("default-aaaaa", answers.launched()))
+    cluster.apply(InstancesListed((answers.instance(),), NOW + MINUTE))
+
+    found = list(collection.orphans(cluster.snapshot(NOW + MINUTE), Settings()))
+
+    assert [end.provider_id for end in found if isinstance(end, TerminateInstance)] == [
+        "kwok://default-aaaaa"
+    ]
