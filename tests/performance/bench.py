@@ -1,6 +1,10 @@
-"""Every benchmark, one JSON line per case: `make bench`, or `make bench ONLY=beginning-of-a-name`."""
+"""Every benchmark, one JSON line per figure: `make bench`, or `make bench ONLY=beginning-of-a-name`.
+
+Each benchmark runs in a process of its own, so that its memory is its own. What goes on is said on standard error.
+"""
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -9,58 +13,45 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests import build  # noqa: E402
-from tests.performance import bench_packing  # noqa: E402
+from tests.performance import bench_cluster, bench_packing, bench_solve  # noqa: E402
+from tests.performance.measured import Benchmark  # noqa: E402
 
-from daiku.scheduling import problem, solver  # noqa: E402
-from daiku.scheduling.solution import Solution  # noqa: E402
-
-
-def solved(deployments: int, pods: int) -> tuple[Solution, float]:
-    """Place `pods` pending pods of equal `deployments` on nothing, with the built-in kwok catalogue."""
-    from daiku.cloud.kwok import catalogue as kwok  # noqa: PLC0415
-
-    cpus, per_cpu = bench_packing.CPUS, bench_packing.GIB_PER_CPU
-    wanted = [
-        build.pod(
-            f"d{number % deployments}-{number}",
-            cpu=f"{cpus[number % deployments % len(cpus)]}m",
-            memory=f"{cpus[number % deployments % len(cpus)] * per_cpu[number % deployments % len(per_cpu)]}Mi",
-        )
-        for number in range(pods)
-    ]
-    cluster = build.cluster(*wanted, build.node_pool(), build.node_class())
-    snapshot = cluster.snapshot(build.NOW)
-    types = build.catalogue(*kwok.built_in())
-    began = time.perf_counter()
-    answer = solver.solve(problem.build(wanted, snapshot, types))
-    return answer, time.perf_counter() - began
+ALONE = "--alone"
+"""First argument of a process that measures one benchmark itself."""
 
 
-def lines() -> Iterator[dict[str, object]]:
-    """Cases of the whole way from pods to new nodes."""
-    for deployments, pods in ((1, 100), (40, 2000), (40, 6000)):
-        answer, seconds = solved(deployments, pods)
-        bound = answer.lower_bound_usd_per_hour
-        yield {
-            "name": f"solve-{deployments}-deployments-{pods}-pods",
-            "seconds": round(seconds, 3),
-            "nodes": len(answer.new_nodes),
-            "usd_per_hour": round(answer.usd_per_hour, 4),
-            "lower_bound": round(bound, 4),
-            "gap": round(answer.usd_per_hour / bound - 1, 5),
-        }
+def benchmarks() -> Iterator[Benchmark]:
+    """All of them, in the order in which they run."""
+    yield from bench_solve.benchmarks()
+    yield from bench_cluster.benchmarks()
+    yield from bench_packing.benchmarks()
 
 
-def main(only: str = "") -> None:
-    """Print the lines of the cases whose name begins with `only`."""
-    if "solve".startswith(only) or only.startswith("solve"):
-        for line in lines():
-            if str(line["name"]).startswith(only):
-                print(json.dumps(line), flush=True)  # noqa: T201
-    if "packing".startswith(only) or only.startswith("packing"):
-        bench_packing.main(only.removeprefix("packing").removeprefix("-"))
+def main(only: str = "") -> int:
+    """Run the benchmarks whose name begins with `only`; 1 when there is none or one broke."""
+    chosen = [each for each in benchmarks() if each.name.startswith(only)]
+    if not chosen:
+        names = ", ".join(each.name for each in benchmarks())
+        print(f"no benchmark begins with {only!r}; there are {names}", file=sys.stderr)  # noqa: T201
+    broken = 0
+    for number, each in enumerate(chosen, 1):
+        began = time.perf_counter()
+        print(f"[{number}/{len(chosen)}] {each.name} ...", end="", file=sys.stderr, flush=True)  # noqa: T201
+        child = [sys.executable, str(Path(__file__).resolve()), ALONE, each.name]
+        done = subprocess.run(child, stdout=subprocess.PIPE, check=False, text=True)
+        print(f" {time.perf_counter() - began:.1f} s", file=sys.stderr)  # noqa: T201
+        print(done.stdout, end="", flush=True)  # noqa: T201
+        broken += done.returncode != 0
+    return 0 if chosen and not broken else 1
+
+
+def alone(name: str) -> int:
+    """Measure the benchmark called `name` here and print its lines."""
+    for line in next(each for each in benchmarks() if each.name == name).lines():
+        print(json.dumps(line), flush=True)  # noqa: T201 - the result
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    asked = sys.argv[1:]
+    sys.exit(alone(asked[1]) if asked[:1] == [ALONE] else main(*asked[:1]))

@@ -1,6 +1,4 @@
-"""How cheap and how fast the packing engine is, one JSON line per case.
-
-    python tests/performance/bench_packing.py [beginning of a name]
+"""How cheap and how fast the packing engine alone is.
 
 Cases: `catalogue-*` are 40 deployments of equal size on the 144 Linux types of families c, m and r, generations 5 to 7,
 at list prices; `-mixed` has zone spread, host spread or anti-affinity on 25 of them. `small-*` have a handful of pods;
@@ -8,15 +6,14 @@ at list prices; `-mixed` has zone spread, host spread or anti-affinity on 25 of 
 engine's own number of steps.
 """
 
-import json
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from tests.performance import measured
+from tests.performance.measured import Benchmark, Line
 
 from daiku.scheduling.packer import pack
 from daiku.scheduling.packer.demand import UNLIMITED, Demand, demand
@@ -149,8 +146,13 @@ def cases() -> Iterator[Case]:
     yield Case("large-3000-classes-20000-fake400", lambda: distinct(3000, 20_000, fake=True))
 
 
-def measured(case: Case) -> dict[str, object]:
-    """The line of one case."""
+def benchmarks() -> Iterator[Benchmark]:
+    """All cases as benchmarks."""
+    for case in cases():
+        yield Benchmark(name=f"packing-{case.name}", lines=lambda case=case: iter([_line(case)]))
+
+
+def _line(case: Case) -> Line:
     asked = case.demand()
     began = time.perf_counter()
     ends = None if case.seconds is None else began + case.seconds
@@ -163,16 +165,5 @@ def measured(case: Case) -> dict[str, object]:
         "usd_per_hour": round(packed.usd_per_hour, 4),
         "lower_bound": round(packed.lower_bound_usd_per_hour, 4),
         "gap": round(packed.gap, 5),
-        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "peak_rss_mb": measured.peak_rss_mb(),
     }
-
-
-def main(only: str = "") -> None:
-    """Print the lines of the cases whose name begins with `only`."""
-    for case in cases():
-        if case.name.startswith(only):
-            print(json.dumps(measured(case)), flush=True)  # noqa: T201
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2])

@@ -1,0 +1,133 @@
+"""A large cluster that is there already: how long it takes to see it, to see it change, and to ask "what if".
+
+`snapshot-5000` is 5,000 nodes with 100,000 pods: objects that have been decoded become a belief, a snapshot and a
+problem; then one pod comes, and another snapshot and problem are made. `what-if-1000` is 1,000 nodes with 10,000 pods:
+one node after the other is taken away and its pods are placed elsewhere.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+
+from tests import build
+from tests.performance import measured, mixes
+from tests.performance.measured import Benchmark, Line
+
+from daiku import events
+from daiku.events import Object
+from daiku.model import labels
+from daiku.model.pod import Pod
+from daiku.scheduling import problem, solver
+from daiku.settings import Settings
+from daiku.state.cluster import KINDS, Cluster
+
+TYPES = ("c-4x", "c-8x", "c-16x")
+CPUS = (4, 8, 16)
+ZONES = ("zone-a", "zone-b")
+
+
+def benchmarks() -> Iterator[Benchmark]:
+    """All of them."""
+    yield Benchmark(name="what-if-1000", lines=_what_if)
+    yield Benchmark(name="snapshot-5000", lines=_snapshot)
+
+
+def objects(nodes: int, pods_each: int) -> list[Object]:
+    """Nodes of three sizes with their claims, and on each so many pods of 40 deployments, some spread over zones."""
+    made: list[Object] = [build.node_pool(), build.node_class()]
+    spread = [
+        (mixes.spread_over(labels.ZONE, "app", f"app-{number:02d}") if number % 4 == 0 else ())
+        for number in range(40)
+    ]
+    for number in range(nodes):
+        size = number % len(TYPES)
+        claim = build.node_claim(
+            f"default-{number:05d}",
+            cpu=str(CPUS[size]),
+            memory=f"{2 * CPUS[size]}Gi",
+            instance_type=TYPES[size],
+            zone=ZONES[number % len(ZONES)],
+        )
+        node = build.node(claim=claim)
+        made += [claim, node]
+        for position in range(pods_each):
+            app = (number * 7 + position) % 40
+            made.append(
+                build.pod(
+                    f"app-{app:02d}-{number:05d}-{position:02d}",
+                    cpu=f"{CPUS[size] * 900 // pods_each}m",
+                    memory="256Mi",
+                    node=node.meta.name,
+                    labels={"app": f"app-{app:02d}", "pod-template-hash": f"{app:08x}"},
+                    spread=spread[app],
+                )
+            )
+    return made
+
+
+def _pending(name: str) -> Pod:
+    spread = mixes.spread_over(labels.ZONE, "app", "app-00")
+    return build.pod(name, cpu="250m", memory="256Mi", labels={"app": "app-00"}, spread=spread)
+
+
+def _believed(known: Sequence[Object]) -> Cluster:
+    cluster = Cluster(Settings())
+    for each in known:
+        cluster.apply(events.Seen(each))
+    for kind in KINDS:
+        keys = frozenset(o.meta.key for o in known if isinstance(o, kind))
+        cluster.apply(events.Listed(kind, keys))
+    cluster.apply(events.CatalogueRefreshed(build.catalogue()))
+    return cluster
+
+
+def _snapshot() -> Iterator[Line]:
+    known = [*objects(5000, 20), _pending("first")]
+    began = time.perf_counter()
+    cluster = _believed(known)
+    applied = time.perf_counter()
+    seen = cluster.snapshot(build.NOW)
+    taken = time.perf_counter()
+    problem.build(seen.waiting, seen, cluster.catalogue)
+    ended = time.perf_counter()
+    yield {
+        "name": "snapshot-5000-build",
+        "seconds": round(ended - began, 3),
+        "apply_seconds": round(applied - began, 3),
+        "snapshot_seconds": round(taken - applied, 3),
+        "problem_seconds": round(ended - taken, 3),
+        "peak_rss_mb": measured.peak_rss_mb(),
+    }
+    costs: list[tuple[float, float, float]] = []
+    for number in range(10):
+        began = time.perf_counter()
+        cluster.apply(events.Seen(_pending(f"then-{number}")))
+        seen = cluster.snapshot(build.NOW)
+        taken = time.perf_counter()
+        problem.build(seen.waiting, seen, cluster.catalogue)
+        ended = time.perf_counter()
+        costs.append((ended - began, taken - began, ended - taken))
+    whole, snapshot, built = sorted(costs)[len(costs) // 2]
+    yield {
+        "name": "snapshot-5000-change",
+        "seconds": round(whole, 4),
+        "snapshot_seconds": round(snapshot, 4),
+        "problem_seconds": round(built, 4),
+        "peak_rss_mb": measured.peak_rss_mb(),
+    }
+
+
+def _what_if() -> Iterator[Line]:
+    cluster = _believed(objects(1000, 10))
+    seen = cluster.snapshot(build.NOW)
+    costs: list[float] = []
+    for gone in [s for s in seen.state_nodes if s.claim is not None][::50]:
+        began = time.perf_counter()
+        asked = problem.build(gone.pods, seen, cluster.catalogue)
+        solver.solve(asked)
+        costs.append(time.perf_counter() - began)
+    yield {
+        "name": "what-if-1000",
+        "seconds": round(sorted(costs)[len(costs) // 2], 4),
+        "seconds_most": round(max(costs), 4),
+        "peak_rss_mb": measured.peak_rss_mb(),
+    }
