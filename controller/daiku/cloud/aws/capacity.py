@@ -13,16 +13,17 @@ from typing import Any, Final
 
 from daiku.cloud.aws import node_class
 from daiku.cloud.aws.answers import part, parts
+from daiku.cloud.aws.families import Family
 from daiku.cloud.aws.instance_types import Facts
 from daiku.model import resources, units
 from daiku.model.nodeclass import NodeClass
 
 MIB: Final = 2**20
 GIB: Final = 2**30
-ROOT_DEVICE: Final = "/dev/xvda"
-ROOT_BYTES: Final = 20 * GIB
-"""Size of the root volume when the node class names none."""
 PODS_DEFAULT: Final = 110
+"""kubelet's own limit, where addresses are none."""
+EFA: Final = "vpc.amazonaws.com/efa"
+WINDOWS_ADDRESS: Final = "vpc.amazonaws.com/PrivateIPv4Address"
 CPU_TIERS: Final = ((1000, 60), (1000, 10), (2000, 5))
 """(millicores of the tier, per mille reserved); 2.5 per mille of everything above."""
 
@@ -31,23 +32,31 @@ CPU_TIERS: Final = ((1000, 60), (1000, 10), (2000, 5))
 class Sizing:
     """How a node class sizes its machines. Equal values give equal capacities, so they can be shared."""
 
+    family: Family
     kubelet: str
     """spec.kubelet as sorted JSON, for equality; `config` is the same as a value."""
     config: Mapping[str, Any]
     root_bytes: int
+    """Size of the volume that pods live on, unless local disks take its place."""
     raid0: bool
     memory_overhead: float
     """Share of the memory that the hypervisor keeps."""
     reserved_interfaces: int
+    efa_only: int | None = None
+    """Interfaces of the node class that are EFAs and nothing else; None: it lists no interfaces."""
+    efa_only_first_card: int = 0
+    """How many of them are on card 0, where pods' addresses would be."""
 
     def __hash__(self) -> int:
         return hash(
             (
+                self.family.name,
                 self.kubelet,
                 self.root_bytes,
                 self.raid0,
                 self.memory_overhead,
                 self.reserved_interfaces,
+                self.efa_only,
             )
         )
 
@@ -55,8 +64,14 @@ class Sizing:
 def pods(facts: Facts, sizing: Sizing) -> int:
     """How many pods kubelet is told to take."""
     most = sizing.config.get("maxPods")
-    limit = int(most) if most is not None else _by_interfaces(facts, sizing.reserved_interfaces)
-    per_core = sizing.config.get("podsPerCore") or 0
+    if most is not None:
+        limit = int(most)
+    elif sizing.family.pods_by_interfaces:
+        kept = sizing.reserved_interfaces + sizing.efa_only_first_card
+        limit = _by_interfaces(facts, kept)
+    else:
+        limit = PODS_DEFAULT
+    per_core = (sizing.config.get("podsPerCore") or 0) if sizing.family.pods_per_core else 0
     return min(limit, per_core * facts.vcpus) if per_core else limit
 
 
@@ -73,14 +88,17 @@ def capacity(facts: Facts, sizing: Sizing) -> dict[str, int]:
         resources.EPHEMERAL_STORAGE: disk,
         resources.PODS: pods(facts, sizing),
         **facts.extended,
+        **_interfaces(facts, sizing),
     }
 
 
 def overhead(facts: Facts, sizing: Sizing, has: Mapping[str, int]) -> dict[str, int]:
     """What kubelet and system keep of the capacity `has`."""
+    by_interfaces = sizing.family.memory_by_interfaces
+    counted = _by_interfaces(facts, 0) if by_interfaces else has[resources.PODS]
     kube = {
         resources.CPU: _reserved_cpu(facts.vcpus * 1000),
-        resources.MEMORY: (11 * _by_interfaces(facts, 0) + 255) * MIB,
+        resources.MEMORY: (11 * counted + 255) * MIB,
         resources.EPHEMERAL_STORAGE: GIB,
         **resources.parse(_amounts(sizing, "kubeReserved")),
     }
@@ -98,30 +116,45 @@ def overhead(facts: Facts, sizing: Sizing, has: Mapping[str, int]) -> dict[str, 
 def sizing_of(found: NodeClass, *, memory_overhead: float, reserved_interfaces: int) -> Sizing:
     """How `found` sizes its machines."""
     config = node_class.kubelet(found)
+    listed = parts(found.spec, "networkInterfaces")
+    efa_only = [i for i in listed if i.get("interfaceType") == "efa-only"]
     return Sizing(
+        family=node_class.family(found),
         kubelet=repr(sorted(config.items(), key=lambda item: item[0])),
         config=config,
         root_bytes=_root_bytes(found),
         raid0=found.spec.get("instanceStorePolicy") == "RAID0",
         memory_overhead=memory_overhead,
         reserved_interfaces=reserved_interfaces,
+        efa_only=len(efa_only) if listed else None,
+        efa_only_first_card=sum(1 for i in efa_only if i.get("networkCardIndex") == 0),
     )
 
 
 def _root_bytes(found: NodeClass) -> int:
+    """Size of the volume for pods: the flagged one, else the one that the family uses, else its usual size."""
+    family = node_class.family(found)
     mappings = parts(found.spec, "blockDeviceMappings")
-    sizes = {m.get("deviceName", ""): part(m, "ebs").get("volumeSize") for m in mappings}
-    flagged = next(
-        (
-            m["ebs"]["volumeSize"]
-            for m in mappings
-            if m.get("rootVolume") and part(m, "ebs").get("volumeSize")
-        ),
-        None,
-    )
-    last = next(reversed(sizes.values()), None) if node_class.family(found) == "Custom" else None
-    size = flagged or last or sizes.get(ROOT_DEVICE)
-    return units.parse_bytes_or_count(size) if size else ROOT_BYTES
+    flagged = (_size(m) for m in mappings if m.get("rootVolume"))
+    if size := next(filter(None, flagged), ""):
+        return units.parse_bytes_or_count(size)
+    if not family.owns_user_data:
+        # Nobody knows the device of the user's own image: the last one it is.
+        size = _size(mappings[-1]) if mappings else ""
+    else:
+        size = next((_size(m) for m in mappings if m.get("deviceName") == family.pod_device), "")
+    return units.parse_bytes_or_count(size) if size else family.pod_bytes
+
+
+def _size(mapping: Mapping[str, Any]) -> str:
+    return part(mapping, "ebs").get("volumeSize") or ""
+
+
+def _interfaces(facts: Facts, sizing: Sizing) -> dict[str, int]:
+    """Resources that network interfaces are counted by; without zeros."""
+    efa = facts.efa_max if sizing.efa_only is None else sizing.efa_only
+    addresses = facts.addresses_per_interface - 1 if sizing.family.is_windows else 0
+    return {r: n for r, n in ((EFA, efa), (WINDOWS_ADDRESS, addresses)) if n > 0}
 
 
 def _by_interfaces(facts: Facts, reserved: int) -> int:

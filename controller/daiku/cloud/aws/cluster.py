@@ -31,6 +31,11 @@ class Cluster:
         return str(ipaddress.ip_network(self.service_cidr)[DNS_OFFSET])
 
     @property
+    def is_ipv6(self) -> bool:
+        """Whether its Services, and so its pods, have IPv6 addresses."""
+        return ":" in self.service_cidr
+
+    @property
     def minor(self) -> int:
         """34 of version 1.34."""
         return int(self.version.partition(".")[2] or 0)

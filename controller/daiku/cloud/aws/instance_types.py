@@ -38,6 +38,12 @@ class Facts:
     """spot, on-demand, capacity-block."""
     zones: tuple[str, ...]
     """Zones that offer it, sorted."""
+    cards: tuple[int, ...] = ()
+    """Network interfaces that each network card takes, by the card's index."""
+    efa_max: int = 0
+    """Interfaces that can be EFAs."""
+    features: frozenset[str] = frozenset()
+    """ena, nitro, nested-virtualization, and cluster, partition, spread for the placement groups it may be in."""
     extended: Mapping[str, int] = field(default_factory=dict[str, int])
     """Extended resources, such as nvidia.com/gpu; without zeros."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -99,8 +105,24 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
         local_disk_gb=part(info, "InstanceStorageInfo").get("TotalSizeInGB", 0),
         usage_classes=tuple(words(info, "SupportedUsageClasses")),
         zones=zones,
+        cards=tuple(c.get("MaximumNetworkInterfaces", 0) for c in cards),
+        efa_max=part(network, "EfaInfo").get("MaximumEfaInterfaces", 0),
+        features=_features(info),
         extended={r: n for r, n in _extended(info).items() if n},
         labels=_labels(info, known[0]),
+    )
+
+
+def _features(info: Mapping[str, Any]) -> frozenset[str]:
+    ena = part(info, "NetworkInfo").get("EnaSupport", "unsupported") != "unsupported"
+    nitro = info.get("Hypervisor") == "nitro"
+    return frozenset(
+        {
+            *words(part(info, "PlacementGroupInfo"), "SupportedStrategies"),
+            *words(part(info, "ProcessorInfo"), "SupportedFeatures"),
+            *(["ena"] if ena else []),
+            *(["nitro"] if nitro else []),
+        }
     )
 
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import errors, node_class
+from daiku.cloud.aws import block_devices, errors, network_interfaces
 from daiku.cloud.aws.answers import part
-from daiku.cloud.aws.capacity import GIB, ROOT_BYTES, ROOT_DEVICE
 from daiku.cloud.aws.session import Session
-from daiku.model import labels, units
+from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 
 PREFIX: Final = "karpenter.k8s.aws/"
@@ -110,6 +109,8 @@ def content(
     user_data: str,
     capacity_type: str,
     nodepool: str,
+    efas: int = 0,
+    is_ipv6: bool = False,
 ) -> Json:
     """The data of a launch template."""
     spec = found.spec
@@ -118,9 +119,9 @@ def content(
         "UserData": user_data,
         "IamInstanceProfile": {"Name": found.status["instanceProfile"]},
         "Monitoring": {"Enabled": bool(spec.get("detailedMonitoring"))},
-        "BlockDeviceMappings": _block_devices(found),
+        "BlockDeviceMappings": block_devices.requests(found),
         "MetadataOptions": _metadata_options(part(spec, "metadataOptions")),
-        "NetworkInterfaces": [_network_interface(found)],
+        "NetworkInterfaces": network_interfaces.requests(found, efas=efas, is_ipv6=is_ipv6),
         "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
     }
     if virtualization := part(spec, "cpuOptions").get("nestedVirtualization"):
@@ -155,43 +156,6 @@ def _tag_specifications(
     return [{"ResourceType": kind, "Tags": known} for kind in kinds]
 
 
-def _block_devices(found: NodeClass) -> list[Json]:
-    given = found.spec.get("blockDeviceMappings")
-    if given is None:
-        if node_class.family(found) == "Custom":
-            return []
-        given = [
-            {
-                "deviceName": ROOT_DEVICE,
-                "ebs": {
-                    "volumeSize": f"{ROOT_BYTES // GIB}Gi",
-                    "volumeType": "gp3",
-                    "encrypted": True,
-                    "deleteOnTermination": True,
-                },
-            }
-        ]
-    return [{"DeviceName": m.get("deviceName", ""), "Ebs": _ebs(part(m, "ebs"))} for m in given]
-
-
-def _ebs(given: Mapping[str, Any]) -> Json:
-    names = {
-        "deleteOnTermination": "DeleteOnTermination",
-        "encrypted": "Encrypted",
-        "iops": "Iops",
-        "throughput": "Throughput",
-        "kmsKeyID": "KmsKeyId",
-        "snapshotID": "SnapshotId",
-        "volumeType": "VolumeType",
-        "volumeInitializationRate": "VolumeInitializationRate",
-    }
-    made = {names[k]: v for k, v in given.items() if k in names and v not in {0, ""}}
-    made |= {names[k]: v for k, v in given.items() if k in names and v is False}
-    if size := given.get("volumeSize"):
-        made["VolumeSize"] = -(-units.parse_bytes_or_count(size) // GIB)
-    return made
-
-
 def _metadata_options(given: Mapping[str, Any]) -> Json:
     return {
         "HttpEndpoint": given.get("httpEndpoint", "enabled"),
@@ -200,27 +164,3 @@ def _metadata_options(given: Mapping[str, Any]) -> Json:
         "HttpTokens": given.get("httpTokens", "required"),
         "InstanceMetadataTags": "disabled",
     }
-
-
-def _network_interface(found: NodeClass) -> Json:
-    spec = found.spec
-    made: Json = {
-        "DeviceIndex": 0,
-        "NetworkCardIndex": 0,
-        "Groups": node_class.security_groups(found),
-        "DeleteOnTermination": True,
-    }
-    if spec.get("associatePublicIPAddress") is not None:
-        made["AssociatePublicIpAddress"] = spec["associatePublicIPAddress"]
-    if spec.get("ipPrefixCount"):
-        made["Ipv4PrefixCount"] = spec["ipPrefixCount"]
-    if tracking := spec.get("connectionTracking"):
-        names = {
-            "tcpEstablishedTimeout": "TcpEstablishedTimeout",
-            "udpStreamTimeout": "UdpStreamTimeout",
-            "udpTimeout": "UdpTimeout",
-        }
-        made["ConnectionTrackingSpecification"] = {
-            names[k]: v for k, v in tracking.items() if k in names
-        }
-    return made

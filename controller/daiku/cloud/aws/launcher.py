@@ -21,11 +21,11 @@ from typing import Any, Final
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import (
     capacity,
+    compatibility,
     errors,
     fleet,
     launch_templates,
     node_class,
-    offerings,
     user_data,
 )
 from daiku.cloud.aws.batching import Batcher
@@ -246,18 +246,23 @@ class Launcher:
     def _overrides(self, plan: Plan) -> list[fleet.Override]:
         subnets = {s.zone: s.id for s in reversed(node_class.subnets(plan.node_class))}
         images = node_class.images(plan.node_class)
-        contents: dict[tuple[str, int], dict[str, Any]] = {}
-        chosen: list[tuple[LaunchOption, str, tuple[str, int]]] = []
+        wants_efa = plan.claim.requests.get(capacity.EFA, 0) > 0
+        contents: dict[tuple[str, int, int], dict[str, Any]] = {}
+        chosen: list[tuple[LaunchOption, str, tuple[str, int, int]]] = []
         for option in plan.options:
             facts = plan.types.get(option.instance_type)
             if facts is None or option.zone not in subnets:
                 continue
-            image = next((i.id for i in images if offerings.boots(i, facts)), "")
+            image = next((i.id for i in images if compatibility.boots(i, facts)), "")
             if not image:
                 continue
-            key = (image, capacity.pods(facts, plan.sizing))
+            key = (
+                image,
+                capacity.pods(facts, plan.sizing),
+                facts.efa_max if wants_efa else 0,
+            )
             if key not in contents:
-                contents[key] = _content(plan, image, key[1], option.capacity_type)
+                contents[key] = _content(plan, *key, option.capacity_type)
             chosen.append((option, subnets[option.zone], key))
         if not chosen:
             raise cloud_errors.InsufficientCapacity(
@@ -322,11 +327,13 @@ def _context(plan: Plan) -> str:
     return str(plan.node_class.spec.get("context") or "")
 
 
-def _content(plan: Plan, image: str, pods_max: int, capacity_type: str) -> dict[str, Any]:
+def _content(
+    plan: Plan, image: str, pods_max: int, efas: int, capacity_type: str
+) -> dict[str, Any]:
     claim, found = plan.claim, plan.node_class
     boot = user_data.Boot(
         cluster=plan.cluster,
-        family=node_class.family(found),
+        family=node_class.family(found).name,
         user_data=str(found.spec.get("userData") or ""),
         labels={
             **claim.meta.labels,
@@ -337,6 +344,7 @@ def _content(plan: Plan, image: str, pods_max: int, capacity_type: str) -> dict[
         kubelet=node_class.kubelet(found),
         pods_max=pods_max,
         raid0=plan.sizing.raid0,
+        image_version=node_class.bottlerocket_version(found),
     )
     return launch_templates.content(
         found=found,
@@ -345,4 +353,6 @@ def _content(plan: Plan, image: str, pods_max: int, capacity_type: str) -> dict[
         user_data=user_data.render(boot),
         capacity_type=capacity_type,
         nodepool=claim.meta.labels.get(labels.NODEPOOL, ""),
+        efas=efas,
+        is_ipv6=plan.cluster.is_ipv6,
     )

@@ -6,12 +6,14 @@ that a launch never asks AWS again what the status already says.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from daiku.cloud.aws import families
 from daiku.cloud.aws.answers import part, parts, words
-from daiku.model import resources
+from daiku.cloud.aws.families import Family
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
 
@@ -28,14 +30,7 @@ NOT_HASHED: Final = frozenset(
     }
 )
 """What these select is compared with the machine itself."""
-FAMILIES: Final = ("AL2023", "Custom")
-"""AMI families that machines can be made of."""
-UNSUPPORTED: Final = (
-    "placementGroupSelector",
-    "capacityReservationSelectorTerms",
-    "networkInterfaces",
-)
-"""Fields that are not honoured: refused rather than ignored."""
+_RELEASE: Final = re.compile(r"-v(\d+\.\d+\.\d+)(?:-|$)")
 
 Json = Mapping[str, Any]
 
@@ -58,14 +53,29 @@ class Image:
     """Which instance types can boot it."""
 
 
-def family(node_class: NodeClass) -> str:
+def family(node_class: NodeClass) -> Family:
     """AMI family: amiFamily, else the alias's."""
-    given = node_class.spec.get("amiFamily")
-    if given:
-        return str(given)
-    alias = next((t["alias"] for t in terms(node_class, "ami") if t.get("alias")), "")
-    names = {name.lower(): name for name in (*FAMILIES, "AL2", "Bottlerocket")}
-    return names.get(alias.partition("@")[0], alias.partition("@")[0] or "Custom")
+    given = families.BY_NAME.get(node_class.spec.get("amiFamily") or "")
+    return given or families.BY_ALIAS.get(alias(node_class)[0], families.CUSTOM)
+
+
+def alias(node_class: NodeClass) -> tuple[str, str]:
+    """Family and version of the alias among its image terms; empty when there is none."""
+    given = next((t["alias"] for t in terms(node_class, "ami") if t.get("alias")), "")
+    name, _, version = given.partition("@")
+    return name, version
+
+
+def bottlerocket_version(node_class: NodeClass) -> str:
+    """Release of its Bottlerocket images, as far as terms and status tell: "1.46.0", "latest" or nothing.
+
+    Source: Karpenter asks the alias, then the name of a term, then the names of the images that were found.
+    """
+    version = alias(node_class)[1]
+    names = [str(term["name"]) for term in terms(node_class, "ami") if term.get("name")]
+    names += [str(image.get("name", "")) for image in parts(node_class.status, "amis")]
+    found = (match[1] for name in names if (match := _RELEASE.search(name)))
+    return version or next(found, "")
 
 
 def terms(node_class: NodeClass, kind: str) -> Sequence[Json]:
@@ -110,55 +120,5 @@ def security_groups(node_class: NodeClass) -> list[str]:
 def static_hash(node_class: NodeClass) -> str:
     """What changes when machines made from the node class would come out differently."""
     hashed = {k: v for k, v in node_class.spec.items() if k not in NOT_HASHED}
-    text = json.dumps([hashed, family(node_class)], sort_keys=True, separators=(",", ":"))
+    text = json.dumps([hashed, family(node_class).name], sort_keys=True, separators=(",", ":"))
     return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))
-
-
-def problems(node_class: NodeClass) -> list[tuple[str, str]]:
-    """Why no machine can be made from it: (reason, sentence) pairs; empty when one can."""
-    found: list[tuple[str, str]] = []
-    if family(node_class) not in FAMILIES:
-        found.append(
-            (
-                "UnsupportedAMIFamily",
-                f"amiFamily {family(node_class)} is not supported: use an al2023 alias, or Custom",
-            )
-        )
-    found.extend(
-        ("UnsupportedField", f"spec.{field} is not supported: take it out")
-        for field in UNSUPPORTED
-        if node_class.spec.get(field)
-    )
-    sentences = _kubelet_problems(kubelet(node_class))
-    if sentences:
-        found.append(("InvalidKubeletConfiguration", "; ".join(sentences)))
-    return found
-
-
-def _kubelet_problems(config: Json) -> list[str]:
-    found: list[str] = []
-    if "registerWithTaints" in config:
-        found.append("kubelet.registerWithTaints is set by Daiku: use taints of the NodePool")
-    for name in ("maxPods", "podsPerCore", "evictionMaxPodGracePeriod"):
-        value = config.get(name, 0)
-        if not isinstance(value, int) or value < 0:
-            found.append(f"kubelet.{name} is {value!r}; it must be a whole number, 0 or more")
-    for name in ("kubeReserved", "systemReserved"):
-        found.extend(_reserved_problems(name, config.get(name) or {}))
-    return found
-
-
-def _reserved_problems(name: str, amounts: Mapping[str, Any]) -> list[str]:
-    found: list[str] = []
-    for resource, quantity in amounts.items():
-        if resource not in {"cpu", "memory", "ephemeral-storage", "pid"}:
-            found.append(
-                f"kubelet.{name}.{resource}: only cpu, memory, ephemeral-storage and pid can be reserved"
-            )
-            continue
-        try:
-            if resources.parse({resource: quantity})[resource] < 0:
-                found.append(f"kubelet.{name}.{resource} is {quantity}; it may not be negative")
-        except ValueError as error:
-            found.append(f"kubelet.{name}.{error}")
-    return found

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from daiku.cloud.aws import capacity, node_class
+from daiku.cloud.aws import capacity, compatibility, families, node_class
 from daiku.cloud.aws.capacity import Sizing
+from daiku.cloud.aws.families import Family
 from daiku.cloud.aws.instance_types import PREFIX, Facts
-from daiku.cloud.aws.node_class import Image
 from daiku.cloud.aws.pricing import Prices
 from daiku.model import labels
 from daiku.model.instance_type import InstanceType, Offering
@@ -73,14 +73,12 @@ class Offerings:
     ) -> tuple[InstanceType, ...]:
         """Every instance type as `found` would run it, sorted by name."""
         zone_ids = {s.zone: s.zone_id for s in node_class.subnets(found)}
-        is_al2023 = node_class.family(found) == "AL2023"
         images = node_class.images(found)
         made: list[InstanceType] = []
         for facts in types.values():
             shape = self._shape(facts, sizing, found.meta.name)
-            # EKS has no AL2023 image that boots on a1.
-            usable = not (is_al2023 and facts.name.startswith("a1.")) and any(
-                boots(image, facts) for image in images
+            usable = not compatibility.obstacle(facts, found) and any(
+                compatibility.boots(image, facts) for image in images
             )
             made.append(_instance_type(facts, shape, prices, zone_ids, usable=usable))
         return tuple(made)
@@ -93,7 +91,7 @@ class Offerings:
         has = capacity.capacity(facts, sizing)
         kept = capacity.overhead(facts, sizing, has)
         shape = _Shape(
-            _fixed(facts, self.region, class_name),
+            _fixed(facts, self.region, class_name, sizing.family),
             has,
             kept,
             {r: max(0, amount - kept.get(r, 0)) for r, amount in has.items()},
@@ -102,19 +100,11 @@ class Offerings:
         return shape
 
 
-def boots(image: Image, facts: Facts) -> bool:
-    """Whether machines of this type can boot the image."""
-    return all(
-        r.has(facts.labels[r.key]) if r.key in facts.labels else r.absent
-        for r in image.requirements
-    )
-
-
-def _fixed(facts: Facts, region: str, class_name: str) -> tuple[Requirement, ...]:
+def _fixed(facts: Facts, region: str, class_name: str, family: Family) -> tuple[Requirement, ...]:
     known = {
         **facts.labels,
         labels.REGION: region,
-        labels.OS: "linux",
+        **families.labels_of(family),
         f"{PREFIX}ec2nodeclass": class_name,
     }
     absent = (label for label in (*OPTIONAL, labels.WINDOWS_BUILD) if label not in known)

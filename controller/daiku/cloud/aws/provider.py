@@ -15,6 +15,7 @@ from daiku.cloud import errors
 from daiku.cloud.aws import (
     capacity,
     cluster,
+    families,
     instance_types,
     launcher,
     node_class,
@@ -226,10 +227,13 @@ class AwsProvider:
             raise errors.LaunchRefused(f"instance type {instance.instance_type!r} is not known")
         has = capacity.capacity(facts, plan.sizing)
         kept = capacity.overhead(facts, plan.sizing, has)
+        if plan.sizing.efa_only is None and not plan.claim.requests.get(capacity.EFA):
+            # The launch made no EFA, though the type could have some.
+            has.pop(capacity.EFA, None)
         zone_ids = {s.zone: s.zone_id for s in node_class.subnets(plan.node_class)}
         own = {
             **facts.labels,
-            labels.OS: "linux",
+            **families.labels_of(plan.sizing.family),
             labels.REGION: self.session.region,
             labels.ZONE: instance.zone,
             labels.CAPACITY_TYPE: instance.capacity_type,

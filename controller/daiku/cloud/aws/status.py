@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import errors, images, instance_profiles, node_class, selectors
+from daiku.cloud.aws import (
+    errors,
+    images,
+    instance_profiles,
+    node_class,
+    selectors,
+    validation,
+)
 from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import PREFIX
 from daiku.cloud.aws.provider import AwsProvider
@@ -167,7 +174,7 @@ def _tried(kind: str, found: NodeClass, fields: Sequence[str], part: Callable[[]
 
 
 def _validation(found: NodeClass, known: Sequence[Condition]) -> Condition:
-    problems = node_class.problems(found)
+    problems = validation.problems(found)
     if problems:
         return _no("ValidationSucceeded", problems[0][0], "; ".join(text for _, text in problems))
     waiting = [c.type for c in known if c.status != "True"]
