@@ -132,6 +132,8 @@ class Evict:
     namespace: str
     name: str
     uid: str
+    reason: str = ""
+    """Why its node goes: for people and metrics."""
 
     @property
     def key(self) -> str:

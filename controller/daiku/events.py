@@ -19,7 +19,13 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
-from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from daiku.model.volume import (
+    CsiNode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 Object = (
     Pod
@@ -34,6 +40,7 @@ Object = (
     | PersistentVolumeClaim
     | StorageClass
     | CsiNode
+    | VolumeAttachment
 )
 """Every kind of object that is watched."""
 

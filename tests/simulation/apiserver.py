@@ -21,7 +21,9 @@ PODS, NODES, CLAIMS, POOLS = "pods", "nodes", "nodeclaims", "nodepools"
 DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS = (
     "daemonsets", "poddisruptionbudgets", "kwoknodeclasses", "leases", "events",
 )  # fmt: skip
-VOLUMES = ("persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes")
+VOLUMES = (
+    "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", "volumeattachments",
+)  # fmt: skip
 PLURALS: Final = (
     PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES,
 )  # fmt: skip

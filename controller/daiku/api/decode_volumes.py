@@ -1,4 +1,4 @@
-"""From bytes to volumes, their claims and classes, and the limits of nodes.
+"""From bytes to volumes, their claims, classes and attachments, and the limits of nodes.
 
 Source: core/v1 and storage.k8s.io/v1; the zone labels of old volumes as kube-scheduler's volumezone reads them.
 """
@@ -16,6 +16,7 @@ from daiku.model.volume import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
 )
 
 _ZONE_SEPARATOR: Final = "__"
@@ -97,10 +98,25 @@ class _CsiNode(wire.Wire):
     spec: _CsiNodeSpec = msgspec.field(default_factory=_CsiNodeSpec)
 
 
+class _AttachmentSource(wire.Wire):
+    persistent_volume_name: str | None = None
+
+
+class _AttachmentSpec(wire.Wire):
+    node_name: str = ""
+    source: _AttachmentSource = msgspec.field(default_factory=_AttachmentSource)
+
+
+class _Attachment(wire.Wire):
+    metadata: wire.ObjectMeta
+    spec: _AttachmentSpec = msgspec.field(default_factory=_AttachmentSpec)
+
+
 _VOLUMES: Final = msgspec.json.Decoder(_Volume)
 _CLAIMS: Final = msgspec.json.Decoder(_Claim)
 _CLASSES: Final = msgspec.json.Decoder(_StorageClass)
 _CSI_NODES: Final = msgspec.json.Decoder(_CsiNode)
+_ATTACHMENTS: Final = msgspec.json.Decoder(_Attachment)
 
 
 def persistent_volume(content: bytes) -> PersistentVolume:
@@ -163,6 +179,16 @@ def csi_node(content: bytes) -> CsiNode:
             for d in found.spec.drivers or ()
             if d.allocatable is not None and d.allocatable.count is not None
         },
+    )
+
+
+def volume_attachment(content: bytes) -> VolumeAttachment:
+    """Read a VolumeAttachment."""
+    found = _ATTACHMENTS.decode(content)
+    return VolumeAttachment(
+        meta=decode.meta(found.metadata),
+        node=found.spec.node_name,
+        volume=found.spec.source.persistent_volume_name or "",
     )
 
 

@@ -14,7 +14,13 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
-from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from daiku.model.volume import (
+    CsiNode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,13 @@ CSI_NODES: Final = Kind(
     path="/apis/storage.k8s.io/v1/csinodes",
     decode=decode_volumes.csi_node,
 )
+VOLUME_ATTACHMENTS: Final = Kind(
+    name="VolumeAttachment",
+    api_version="storage.k8s.io/v1",
+    model=VolumeAttachment,
+    path="/apis/storage.k8s.io/v1/volumeattachments",
+    decode=decode_volumes.volume_attachment,
+)
 NODE_POOLS: Final = Kind(
     name="NodePool",
     api_version="karpenter.sh/v1",
@@ -133,6 +146,7 @@ EVERYWHERE: Final = (
     PERSISTENT_VOLUME_CLAIMS,
     STORAGE_CLASSES,
     CSI_NODES,
+    VOLUME_ATTACHMENTS,
 )
 """Kinds that are watched whatever the cloud."""
 BY_NAME: Final = {kind.name: kind for kind in (*EVERYWHERE, *NODE_CLASSES.values())}

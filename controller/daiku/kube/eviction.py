@@ -12,8 +12,8 @@ RETRY_SECONDS: Final = 5.0
 """When to ask again after a refusal that names no time."""
 
 
-def evict(client: Client, command: commands.Evict) -> None:
-    """Ask for a pod's eviction. Returns when it was accepted, or the pod is gone or another one by now.
+def evict(client: Client, command: commands.Evict) -> bool:
+    """Ask for a pod's eviction; whether it was accepted, and not the pod gone or another one by now.
 
     Raises:
         TooMany: A PodDisruptionBudget allows no disruption now.
@@ -36,6 +36,7 @@ def evict(client: Client, command: commands.Evict) -> None:
         raise
     finally:
         metrics.PODS_EVICTION_REQUESTS.labels(code).inc()
+    return code == "200"
 
 
 def delete(client: Client, command: commands.DeletePod) -> None:

@@ -1,10 +1,11 @@
 """Emptying a node: who is asked to leave, in which order, and who is waited for.
 
-Pods leave through the eviction API, which keeps PodDisruptionBudgets; critical ones are asked only when the others
-are gone. A deadline, if the NodeClaim has one, overrules budgets and do-not-disrupt: a pod is then deleted early enough
-for its own grace period to end in time.
+Pods leave through the eviction API, which keeps PodDisruptionBudgets, in four tiers: ordinary pods, ordinary pods of
+DaemonSets, critical pods, critical pods of DaemonSets; a tier is asked only when the one before it has left. A
+deadline, if the NodeClaim has one, overrules tiers, budgets and do-not-disrupt: a pod is then deleted early enough for
+its own grace period to end in time.
 
-Left alone: finished pods, static pods, pods of DaemonSets, and those that tolerate the taint of a draining node.
+Left alone: finished pods, static pods, and those that tolerate the taint of a draining node.
 
 Source: Karpenter's terminator.
 """
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.commands import Command, DeletePod, Evict
+from daiku.commands import Announce, Command, DeletePod, Evict
 from daiku.model import taints
 from daiku.model.pod import Pod
 
-_STUCK: Final = timedelta(minutes=1)
+STUCK: Final = timedelta(minutes=1)
 """A pod that should have ended this long ago is not waited for: its kubelet does not answer."""
+FORCEFUL: Final = "Forceful Termination"
+"""Why pods are evicted from a node that nobody chose to disrupt (Karpenter's words)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,40 +33,51 @@ class Drain:
     """Pods that still have to leave."""
     commands: tuple[Command, ...] = ()
     wake_at: datetime | None = None
-    """When the next pod must be deleted for the sake of the deadline."""
+    """When the next pod can be asked, or must be deleted for the sake of the deadline."""
 
 
-def plan(pods: Sequence[Pod], deadline: datetime | None, now: datetime) -> Drain:
+def plan(
+    pods: Sequence[Pod], deadline: datetime | None, now: datetime, reason: str = FORCEFUL
+) -> Drain:
     """Ask the next pods to leave.
 
     Args:
         pods: All pods of the node.
         deadline: When the node must be gone; None: when its pods are.
         now: The time.
+        reason: Why the node goes, for its pods.
     """
-    waiting = tuple(pod for pod in pods if _must_leave(pod, now))
+    waiting = tuple(pod for pod in pods if must_leave(pod, now))
     late = [p for p in waiting if deadline is not None and _is_late(p, deadline, now)]
-    commands: list[Command] = [_delete(p, deadline, now) for p in late if deadline is not None]
-    willing = [
-        p for p in waiting if p not in late and p.is_active and not p.must_not_be_disrupted(now)
+    commands: list[Command] = []
+    if deadline is not None:
+        commands += [c for p in late for c in _delete(p, deadline, now)]
+    left = [p for p in waiting if p not in late]
+    first = min(map(_tier, left), default=0)
+    commands += [
+        Evict(namespace=p.meta.namespace, name=p.meta.name, uid=p.meta.uid, reason=reason)
+        for p in left
+        if _tier(p) == first and p.is_active and not p.must_not_be_disrupted(now)
     ]
-    ordinary = [p for p in waiting if not p.is_critical]
-    asked = [p for p in willing if not p.is_critical] if ordinary else willing
-    commands += [Evict(namespace=p.meta.namespace, name=p.meta.name, uid=p.meta.uid) for p in asked]
     return Drain(
         waiting=waiting, commands=tuple(commands), wake_at=_next(waiting, late, deadline, now)
     )
 
 
-def _must_leave(pod: Pod, now: datetime) -> bool:
-    stuck = pod.meta.deleted is not None and now > pod.meta.deleted + _STUCK
-    return not (
-        pod.is_finished
-        or pod.is_mirror
-        or pod.is_daemon
-        or stuck
-        or taints.tolerates(pod.tolerations, taints.DISRUPTED)
-    )
+def must_leave(pod: Pod, now: datetime) -> bool:
+    """Whether a node waits for the pod before it goes."""
+    return is_drainable(pod, now) and not pod.is_finished
+
+
+def is_drainable(pod: Pod, now: datetime) -> bool:
+    """Whether the pod, and what it holds, goes away in a drain."""
+    stuck = pod.meta.deleted is not None and now > pod.meta.deleted + STUCK
+    return not (pod.is_mirror or stuck or taints.tolerates(pod.tolerations, taints.DISRUPTED))
+
+
+def _tier(pod: Pod) -> int:
+    """Which of the four tiers it leaves in."""
+    return 2 * pod.is_critical + pod.is_daemon
 
 
 def _is_late(pod: Pod, deadline: datetime, now: datetime) -> bool:
@@ -73,23 +87,31 @@ def _is_late(pod: Pod, deadline: datetime, now: datetime) -> bool:
     return now >= deadline - timedelta(seconds=pod.termination_grace_seconds)
 
 
-def _delete(pod: Pod, deadline: datetime, now: datetime) -> DeletePod:
-    left = int((deadline - now).total_seconds())
-    return DeletePod(
-        namespace=pod.meta.namespace,
-        name=pod.meta.name,
-        uid=pod.meta.uid,
-        grace_seconds=max(left, 1),
+def _delete(pod: Pod, deadline: datetime, now: datetime) -> tuple[DeletePod, Announce]:
+    meta = pod.meta
+    left = max(int((deadline - now).total_seconds()), 1)
+    deletion = DeletePod(namespace=meta.namespace, name=meta.name, uid=meta.uid, grace_seconds=left)
+    told = Announce(
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        type="Normal",
+        reason="Disrupted",
+        message=f"its node must be gone by {deadline.isoformat(timespec='seconds')}: it is deleted with {left} s "
+        f"of its {pod.termination_grace_seconds} s of grace, whatever its PodDisruptionBudget and do-not-disrupt say",
     )
+    return deletion, told
 
 
 def _next(
     waiting: Sequence[Pod], late: Sequence[Pod], deadline: datetime | None, now: datetime
 ) -> datetime | None:
-    times = [p.meta.deleted + _STUCK for p in waiting if p.meta.deleted is not None]
+    times = [p.meta.deleted + STUCK for p in waiting if p.meta.deleted is not None]
     times += [
         deadline - timedelta(seconds=p.termination_grace_seconds)
         for p in waiting
         if deadline is not None and p not in late and p.meta.deleted is None
     ]
+    times += [until for p in waiting if (until := p.protected_until()) is not None]
     return min((t for t in times if t > now), default=None)

@@ -1,11 +1,13 @@
 """The end of a node, from either side: its NodeClaim is deleted, or its Node is.
 
 The order, each step only when the one before it is seen to be done: the Node is told to go and its finalizer holds
-it; a taint keeps new pods away; pods leave; the instance ends, and only the cloud's word that it is gone counts; the
-Node's finalizer goes, then the NodeClaim's. A NodeClaim without a Node skips to the instance. Every step is decided
-from what is there, so it goes on after a restart where it stood.
+it; a taint keeps new pods away; pods leave; their volumes are detached; the instance ends, and only the cloud's word
+that it is gone counts; the Node's finalizer goes, then the NodeClaim's. A NodeClaim without a Node skips to the
+instance. Every step is decided from what is there, so it goes on after a restart where it stood.
 
-Not here: waiting for volumes to be detached.
+Nothing here can wait for ever for somebody who does not answer: pods that do not end, volumes that are not detached
+and finalizers of others have their time, and then it is said and gone on without them. Only a pod that its owner
+protects, and a machine that the cloud does not end, are waited for without limit.
 
 Source: Karpenter's node.termination and the finalizer of nodeclaim.lifecycle.
 """
@@ -15,8 +17,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.cloud import errors
-from daiku.commands import Command, DeleteNode, DeleteNodeClaim, PatchNode, TerminateInstance
-from daiku.lifecycle import drain
+from daiku.commands import (
+    Announce,
+    Command,
+    DeleteNode,
+    DeleteNodeClaim,
+    PatchNode,
+    TerminateInstance,
+)
+from daiku.lifecycle import detachment, drain, waits
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints
 from daiku.model.condition import find
@@ -29,15 +38,46 @@ _DRAIN_LEAST: Final = timedelta(seconds=5)
 """How long a drain takes at least: pods that were bound just before the taint still turn up."""
 _VISIBLE: Final = timedelta(seconds=30)
 """How long an instance may take from its launch to the cloud's lists."""
+_ABANDONED: Final = timedelta(minutes=5)
+"""How long a Node without a machine may be held by finalizers of others before its NodeClaim goes without it."""
+_FAILURES: Final = 3
+"""How often the cloud must have refused to end an instance before people are told."""
+_EXPIRING: Final = "TerminationGracePeriodExpiring"
 _ZONED: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
 
 
 @dataclass(slots=True)
 class Ending:
-    """What one tick does about one Node that is going. Made and used up within the tick."""
+    """One Node that is going, and what one tick does about it. Made and used up within the tick."""
 
+    state_node: StateNode
+    node: Node
+    draft: Draft | None
+    """Changes to its NodeClaim; None when it has none."""
+    snapshot: Snapshot
+    now: datetime
     commands: list[Command] = field(default_factory=list[Command])
     wakes: list[datetime] = field(default_factory=list[datetime])
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When it must be gone; None: when its pods are."""
+        return deadline_of(self.draft.claim) if self.draft is not None else None
+
+    def tell(self, kind: str, reason: str, message: str) -> None:
+        """Tell people who look at the Node."""
+        meta = self.node.meta
+        self.commands.append(
+            Announce(
+                kind="Node",
+                namespace="",
+                name=meta.name,
+                uid=meta.uid,
+                type=kind,
+                reason=reason,
+                message=message[:1000],
+            )
+        )
 
 
 def of_claim(draft: Draft, snapshot: Snapshot) -> None:
@@ -48,10 +88,9 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
     grace = claim.termination_grace_period
     if grace is not None and claim.meta.deleted is not None:
         deadline = (claim.meta.deleted + grace).isoformat().replace("+00:00", "Z")
-        draft.annotations.setdefault(
-            labels.TERMINATION_TIMESTAMP,
-            claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP, deadline),
-        )
+        if labels.TERMINATION_TIMESTAMP not in {**claim.meta.annotations, **draft.annotations}:
+            draft.annotations[labels.TERMINATION_TIMESTAMP] = deadline
+            draft.announce("Warning", _EXPIRING, f"All pods will be deleted by {deadline}")
     nodes = snapshot.nodes_of.get(claim.provider_id, ()) if claim.provider_id else ()
     wanted = [node for node in nodes if node.meta.deleted is None]
     if wanted:
@@ -63,8 +102,23 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
         return
     if instance and not _end_instance(instance, claim, draft, snapshot):
         return
-    if not nodes:
+    if not nodes or all(_is_abandoned(node, draft) for node in nodes):
         draft.remove_finalizer = True
+
+
+def _is_abandoned(node: Node, draft: Draft) -> bool:
+    """Whether the Node, whose machine is gone, has been held by others for so long that nobody waits for it."""
+    end = (node.meta.deleted or draft.now) + _ABANDONED
+    if draft.now < end:
+        draft.wakes.append(end)
+        return False
+    held = ", ".join(node.meta.finalizers) or "nobody"
+    draft.announce(
+        "Warning",
+        "FinalizerForced",
+        f"Node {node.meta.name} has no machine any more and is still held by {held}: the NodeClaim goes without it",
+    )
+    return True
 
 
 def _hold_or_delete(node: Node) -> PatchNode | DeleteNode:
@@ -92,7 +146,7 @@ def of_node(
         snapshot: Everything else.
         now: The time.
     """
-    ending = Ending()
+    ending = Ending(state_node, node, draft, snapshot, now)
     if labels.TERMINATION_FINALIZER not in node.meta.finalizers:
         return ending
     claim = draft.claim if draft is not None else None
@@ -107,8 +161,11 @@ def of_node(
     marking = _mark(node)
     if marking is not None:
         ending.commands.append(marking)
+        if ending.deadline is not None:
+            by = ending.deadline.isoformat(timespec="seconds")
+            ending.tell("Warning", _EXPIRING, f"All pods will be deleted by {by}")
         return ending
-    if not _drain(state_node, draft, ending, now):
+    if not (_drain(ending) and _detach(ending)):
         return ending
     if draft is None or _end_instance(node.provider_id, draft.claim, draft, snapshot):
         ending.commands.append(_release(node))
@@ -129,21 +186,25 @@ def _mark(node: Node) -> PatchNode | None:
     )
 
 
-def _drain(state_node: StateNode, draft: Draft | None, ending: Ending, now: datetime) -> bool:
+def _drain(ending: Ending) -> bool:
     """Ask pods to leave; whether all have left."""
-    deadline = deadline_of(draft.claim) if draft is not None else None
-    drained = drain.plan(state_node.pods, deadline, now)
+    draft, now, pdbs = ending.draft, ending.now, ending.snapshot.pdbs
+    reason = _reason(draft.claim) if draft is not None else drain.FORCEFUL
+    drained = drain.plan(ending.state_node.pods, ending.deadline, now, reason)
     ending.commands += drained.commands
     ending.wakes += [drained.wake_at] if drained.wake_at is not None else []
+    why = waits.sentence(drained.waiting, pdbs, now)
+    if waits.is_blocked(drained.waiting, pdbs, now):
+        count = len(drained.waiting)
+        told = f"Failed to drain node, {count} pods are waiting to be evicted: {why}"
+        ending.tell("Warning", "FailedDraining", told)
     if draft is None:
         return not drained.waiting
     if draft.is_true("Drained"):
         draft.set("Drained", "True")
         return not drained.waiting
     if drained.waiting:
-        names = ", ".join(pod.meta.key for pod in drained.waiting[:5])
-        more = f" and {len(drained.waiting) - 5} others" if len(drained.waiting) > 5 else ""
-        draft.set("Drained", "Unknown", "Draining", f"waits for {names}{more} to leave")
+        draft.set("Drained", "Unknown", "Draining", why)
         return False
     started = find(draft.claim.conditions, "Drained")
     if started is None or started.last_transition is None:
@@ -154,6 +215,26 @@ def _drain(state_node: StateNode, draft: Draft | None, ending: Ending, now: date
         return False
     draft.set("Drained", "True")
     return True
+
+
+def _reason(claim: NodeClaim) -> str:
+    """Why its pods have to leave."""
+    chosen = find(claim.conditions, "DisruptionReason")
+    return chosen.reason if chosen is not None and chosen.status == "True" else drain.FORCEFUL
+
+
+def _detach(ending: Ending) -> bool:
+    """Wait for the volumes of the pods that have left; whether they are detached, or their time is over."""
+    draft, now = ending.draft, ending.now
+    drained = draft.condition("Drained") if draft is not None else None
+    since = (drained.last_transition if drained is not None else None) or ending.node.meta.deleted
+    found = detachment.look(ending.state_node, ending.snapshot, since or now, ending.deadline, now)
+    if draft is not None:
+        draft.set("VolumesDetached", *found.condition)
+    ending.wakes += [found.wake_at] if found.wake_at is not None else []
+    if found.message:
+        ending.tell("Normal", "AwaitingVolumeDetachment", found.message)
+    return found.is_over
 
 
 def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snapshot) -> bool:
@@ -171,6 +252,8 @@ def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snaps
         draft.commands.append(command)
     elif hold.until is not None:
         draft.wakes.append(hold.until)
+        if hold.failures >= _FAILURES:
+            draft.announce("Warning", "FailedTermination", f"{instance} still runs: {hold.why}")
     return False
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from daiku.model import labels, units
@@ -11,6 +11,8 @@ from daiku.model.requirements import Requirements
 from daiku.model.taints import Toleration
 from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
 
+FOREVER: Final = datetime.max.replace(tzinfo=UTC)
+"""Later than any time that can come."""
 _CRITICAL: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 
 
@@ -99,17 +101,27 @@ class Pod:
             and not self.is_mirror
         )
 
-    def must_not_be_disrupted(self, now: datetime) -> bool:
-        """Whether its annotation do-not-disrupt holds: `true`, or a duration since it was bound."""
+    def protected_until(self) -> datetime | None:
+        """Until when its annotation do-not-disrupt holds: `true`, or a duration since it was bound; None: not at all.
+
+        A duration of a pod that is not bound yet has not begun to pass.
+        """
         wish = self.meta.annotations.get(labels.DO_NOT_DISRUPT, "")
-        if wish in {"", "false"}:
-            return False
+        if not wish:
+            return None
         if wish == "true":
-            return True
+            return FOREVER
         try:
             length = units.parse_duration(wish)
         except ValueError:
-            return False
+            return None
         if length <= timedelta(0):
-            return False
-        return self.scheduled is None or now - self.scheduled < length
+            return None
+        if self.scheduled is None or length >= FOREVER - self.scheduled:
+            return FOREVER
+        return self.scheduled + length
+
+    def must_not_be_disrupted(self, now: datetime) -> bool:
+        """Whether its annotation do-not-disrupt holds at `now`."""
+        until = self.protected_until()
+        return until is not None and now < until

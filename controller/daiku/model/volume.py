@@ -1,6 +1,7 @@
-"""Volumes, as far as they say where a pod can run and how many of them a node takes.
+"""Volumes, as far as they say where a pod can run, how many of them a node takes, and what a node still holds.
 
-Source: core/v1 PersistentVolume and PersistentVolumeClaim, storage.k8s.io/v1 StorageClass and CSINode.
+Source: core/v1 PersistentVolume and PersistentVolumeClaim, storage.k8s.io/v1 StorageClass, CSINode and
+VolumeAttachment.
 """
 
 from collections.abc import Mapping
@@ -65,3 +66,14 @@ class CsiNode:
     meta: Meta
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     """CSI driver -> most volumes; a driver without a limit is absent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeAttachment:
+    """A volume is attached to a node, or is to be; it goes when the volume has been detached."""
+
+    meta: Meta
+    node: str
+    """Name of the Node."""
+    volume: str = ""
+    """Name of the PersistentVolume; empty for a volume that is written into the pod itself."""

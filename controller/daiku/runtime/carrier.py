@@ -70,7 +70,8 @@ class Carrier:
             case commands.DeleteNode():
                 _delete(self.client, kinds.NODES.object_path(command.name), command.uid)
             case commands.Evict():
-                eviction.evict(self.client, command)
+                if eviction.evict(self.client, command):
+                    self.recorder.announce(_evicted(command))
             case commands.DeletePod():
                 eviction.delete(self.client, command)
             case commands.TerminateInstance():
@@ -152,6 +153,18 @@ def _error_name(error: cloud_errors.CloudError) -> str:
             return "NodeClassNotReadyError"
         case _:
             return ""
+
+
+def _evicted(command: commands.Evict) -> commands.Announce:
+    return commands.Announce(
+        kind="Pod",
+        namespace=command.namespace,
+        name=command.name,
+        uid=command.uid,
+        type="Normal",
+        reason="Evicted",
+        message=f"Evicted pod: {command.reason}",
+    )
 
 
 def _delete(client: Client, path: str, uid: str) -> None:

@@ -26,7 +26,13 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
-from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from daiku.model.volume import (
+    CsiNode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from daiku.report import Report, Unschedulable
 from daiku.settings import Settings
 from daiku.state.inflight import Inflight
@@ -52,6 +58,7 @@ KINDS: Final[tuple[type[Object], ...]] = (
     PersistentVolumeClaim,
     StorageClass,
     CsiNode,
+    VolumeAttachment,
 )
 """Every kind that has to be listed before anything is decided."""
 
@@ -65,7 +72,13 @@ _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
 
-_OF_VOLUMES: Final = (PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode)
+_OF_VOLUMES: Final = (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    CsiNode,
+    VolumeAttachment,
+)
 _Kind = TypeVar("_Kind", bound=Object)
 
 
@@ -331,6 +344,7 @@ class Cluster:
                 volumes={v.meta.name: v for v in self._all(PersistentVolume)},
                 classes={c.meta.name: c for c in self._all(StorageClass)},
                 csi_nodes={n.meta.name: n for n in self._all(CsiNode)},
+                attachments=self._all(VolumeAttachment),
             )
         return self._volumes
 

@@ -17,6 +17,7 @@ from daiku.model.volume import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
 )
 
 Terms = tuple[Requirements, ...]
@@ -45,7 +46,7 @@ class OverLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volumes:
-    """Every claim, volume and class."""
+    """Every claim, volume, class and attachment."""
 
     claims: Mapping[str, PersistentVolumeClaim] = field(
         default_factory=dict[str, PersistentVolumeClaim]
@@ -55,6 +56,20 @@ class Volumes:
     classes: Mapping[str, StorageClass] = field(default_factory=dict[str, StorageClass])
     csi_nodes: Mapping[str, CsiNode] = field(default_factory=dict[str, CsiNode])
     """By the name of the Node."""
+    attachments: tuple[VolumeAttachment, ...] = ()
+    """What is attached to nodes, or is to be, in the order of names."""
+
+    def held_by(self, node: str, staying: Iterable[Pod]) -> tuple[VolumeAttachment, ...]:
+        """What is still attached to a Node and will be detached: not the volumes of pods that stay on it."""
+        kept = {
+            claim.volume: True
+            for pod in staying
+            for name in pod.volume_claims
+            if (claim := self.claims.get(f"{pod.meta.namespace}/{name}")) is not None
+        }
+        return tuple(
+            a for a in self.attachments if a.node == node and a.volume and a.volume not in kept
+        )
 
     def reach(self, pod: Pod) -> Reach:
         """Where the volumes of `pod` let it run, all together."""
