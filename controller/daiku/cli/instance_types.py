@@ -48,7 +48,7 @@ def show(
         named = {**os.environ, "CLUSTER_NAME": os.environ.get("CLUSTER_NAME") or "none"}
         chosen = options.read([], named)
         found = _read(node_class) if node_class is not None else None
-        types = fetch(chosen, found)
+        types = fetch(chosen, found, os.environ.get("AWS_REGION", ""))
     except (
         options.OptionsError,
         manifests.ManifestError,
@@ -67,14 +67,19 @@ def show(
         _table(types)
 
 
-def fetch(chosen: options.Options, found: NodeClass | None) -> Sequence[InstanceType]:
+def fetch(chosen: options.Options, found: NodeClass | None, region: str) -> Sequence[InstanceType]:
     """Every instance type as a machine of `found` would be, sorted by name.
+
+    Args:
+        chosen: Options of `daiku run`.
+        found: A node class; None: every zone of the region, with AL2023.
+        region: Such as us-west-2; empty: boto3 knows.
 
     Raises:
         NoRegionError: Nothing says which region is meant.
         CloudError: AWS refused.
     """
-    session = Session(os.environ.get("AWS_REGION", ""))
+    session = Session(region)
     aws = AwsOptions(
         cluster_name=chosen.settings.cluster_name,
         isolated_vpc=chosen.isolated_vpc,

@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from daiku.cli import plan, snapshot
+from daiku.cli import plan, snapshot, view
 from daiku.runtime import options
 
 GROUP: Final = "daiku.commands"
@@ -51,6 +51,7 @@ def run(context: typer.Context) -> None:
 
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
+app.command("view", help=view.HELP)(view.view)
 
 
 def main() -> None:

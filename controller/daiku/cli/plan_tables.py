@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from daiku.cli import wording
+from daiku.cli import figures, wording
 from daiku.comparison import Comparison, PoolChange
 from daiku.forecast import Forecast
 from daiku.model import resources
@@ -49,8 +49,8 @@ def new_nodes(made: Forecast) -> Table:
                 str(len(group.pods)),
                 group.fill(resources.CPU),
                 group.fill(resources.MEMORY),
-                wording.hourly(group.first.usd_per_hour),
-                wording.hourly(group.usd_per_hour),
+                figures.hourly(group.first.usd_per_hour),
+                figures.hourly(group.usd_per_hour),
                 wording.workloads(group.pods, made.workloads),
             )
             for group in wording.groups(made.new_nodes)
@@ -94,7 +94,7 @@ def price(made: Forecast) -> Table:
     return Table(
         columns=("", "nodes", "$/h", "$/month"),
         rows=tuple(
-            (name, f"{nodes:,}", wording.hourly(usd), wording.monthly(usd))
+            (name, f"{nodes:,}", figures.hourly(usd), figures.monthly(usd))
             for name, nodes, usd in (
                 ("existing", existing, made.existing_usd_per_hour),
                 ("new", new, made.new_usd_per_hour),
@@ -130,7 +130,7 @@ def moved(compared: Comparison) -> Sequence[tuple[str, str]]:
 
 def _counted(pods: Sequence[str], made: Forecast) -> list[str]:
     return [
-        f"{wording.count(len(own), 'pod')} of {workload}"
+        f"{figures.count(len(own), 'pod')} of {workload}"
         if workload.kind != "Pod"
         else str(workload)
         for workload, own in wording.by_workload(pods, made.workloads).items()
@@ -144,9 +144,9 @@ def _change(name: str, change: PoolChange) -> tuple[str, ...]:
     return (
         name,
         f"{before.nodes:,} → {after.nodes:,}",
-        wording.signed(f"{nodes:,}"),
-        f"{wording.hourly(before.usd_per_hour)} → {wording.hourly(after.usd_per_hour)}",
-        wording.signed(wording.hourly(usd)),
-        f"{wording.monthly(before.usd_per_hour)} → {wording.monthly(after.usd_per_hour)}",
-        wording.signed(wording.monthly(usd)),
+        figures.signed(f"{nodes:,}"),
+        f"{figures.hourly(before.usd_per_hour)} → {figures.hourly(after.usd_per_hour)}",
+        figures.signed(figures.hourly(usd)),
+        f"{figures.monthly(before.usd_per_hour)} → {figures.monthly(after.usd_per_hour)}",
+        figures.signed(figures.monthly(usd)),
     )

@@ -75,7 +75,7 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         configurations.append(configuration.build(configuration.overlay(first, second), found))
         # What both have in common is wrong once.
         problems += [each for each in found if each not in problems]
-    given = _given(request.instance_types, problems)
+    given = read_types(request.instance_types, problems)
     if problems:
         raise ManifestError(problems)
     forecasts: list[Forecast] = []
@@ -117,7 +117,9 @@ def _read(paths: Sequence[str], stdin: BinaryIO, step: Step, problems: list[str]
     return found
 
 
-def _given(instance_types: str, problems: list[str]) -> tuple[InstanceType, ...] | Offered | None:
+def read_types(
+    instance_types: str, problems: list[str]
+) -> tuple[InstanceType, ...] | Offered | None:
     """What --instance-types says: types for every node class, or types per node class; None: nothing."""
     if not instance_types:
         return None

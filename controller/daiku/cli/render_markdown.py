@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from daiku.cli import plan_tables, wording
+from daiku.cli import figures, plan_tables, wording
 from daiku.cli.plan_tables import Table
 from daiku.comparison import Comparison
 from daiku.forecast import Forecast
@@ -41,27 +41,27 @@ def render(made: Forecast, compared: Comparison | None) -> str:
 
 def _title(made: Forecast) -> str:
     new = made.new_usd_per_hour
-    nodes = wording.count(len(made.new_nodes), "new node")
-    return f"{nodes}, ${wording.hourly(new)} an hour, ${wording.monthly(new)} a month"
+    nodes = figures.count(len(made.new_nodes), "new node")
+    return f"{nodes}, ${figures.hourly(new)} an hour, ${figures.monthly(new)} a month"
 
 
 def _change(compared: Comparison) -> str:
     before, after = compared.total.before, compared.total.after
     difference = after.usd_per_hour - before.usd_per_hour
-    month = wording.monthly(abs(difference))
+    month = figures.monthly(abs(difference))
     sign = "-" if difference < 0 else "+"
     money = "the price stays" if month == "0" else f"{sign}${month} a month"
-    return f"{money}, {before.nodes:,} → {wording.count(after.nodes, 'node')}"
+    return f"{money}, {before.nodes:,} → {figures.count(after.nodes, 'node')}"
 
 
 def _homeless(made: Forecast) -> list[str]:
     lines = [
-        f"**{wording.count(len(made.homeless), 'pod')} without a place**, nearest miss first:",
+        f"**{figures.count(len(made.homeless), 'pod')} without a place**, nearest miss first:",
         "",
     ]
     for each in made.unschedulable:
         for workload, pods in wording.by_workload(each.pods, made.workloads).items():
-            which = "" if workload.kind == "Pod" else f": {wording.count(len(pods), 'pod')}"
+            which = "" if workload.kind == "Pod" else f": {figures.count(len(pods), 'pod')}"
             lines.append(f"- {_cell(str(workload))}{which}")
         lines += [
             f"  - NodePool {_cell(pool)}: {reason}, {_cell(said)}"

@@ -1,12 +1,12 @@
 """`daiku snapshot`: the command line. What it does is in `capture`, imported only when it is asked for."""
 
-import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+
+from daiku.cli import surroundings
 
 FAILED: Final = 1
 """Exit code when the cluster cannot be read or the file not written."""
@@ -37,7 +37,7 @@ def snapshot(
 
     try:
         with progress.Progress() as shown:
-            taken = capture.take(_environ(), shown.step)
+            taken = capture.take(surroundings.environ(), shown.step)
         if output == "-":
             sys.stdout.buffer.write(taken.content)
             sys.stdout.buffer.flush()
@@ -50,9 +50,3 @@ def snapshot(
         typer.echo(f"note: {note}", err=True)
     if output != "-":
         typer.echo(f"{output}: {taken.summary}", err=True)
-
-
-def _environ() -> Mapping[str, str]:
-    """The environment, with kubectl's own default for where the cluster is."""
-    usual = Path.home() / ".kube" / "config"
-    return {**({"KUBECONFIG": str(usual)} if usual.is_file() else {}), **os.environ}

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from daiku.cli import figures
 from daiku.forecast import ExistingNode, Forecast, PlannedNode
 from daiku.model import resources
 from daiku.model.workload import Workload
 from daiku.report import Blocker
 
-HOURS_PER_MONTH: Final = 730
 WORKLOADS_MOST: Final = 3
 """Workloads that are named on one line."""
 EXACT: Final = 1e-9
@@ -119,27 +119,6 @@ def workloads(pods: Iterable[str], known: Mapping[str, Workload]) -> str:
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def count(number: int, noun: str) -> str:
-    """Such as "1 pod" or "2 pods"."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def hourly(usd: float) -> str:
-    """Dollars per hour."""
-    return f"{usd:,.4f}"
-
-
-def monthly(usd_per_hour: float) -> str:
-    """Dollars per month of 730 hours."""
-    return f"{usd_per_hour * HOURS_PER_MONTH:,.0f}"
-
-
-def signed(figure: str) -> str:
-    """A figure as a difference: with a plus when it grows, "=" when it is nothing as far as it is shown."""
-    value = float(figure.replace(",", ""))
-    return "=" if value == 0 else f"+{figure}" if value > 0 else figure
-
-
 def summary(made: Forecast) -> str:
     """The whole plan in one sentence."""
     new = sum(len(node.pods) for node in made.new_nodes)
@@ -147,12 +126,14 @@ def summary(made: Forecast) -> str:
     used = sum(1 for node in made.existing_nodes if node.added)
     parts: list[str] = []
     if new:
-        parts.append(f"{count(new, 'pod')} on {count(len(made.new_nodes), 'new node')}")
+        parts.append(
+            f"{figures.count(new, 'pod')} on {figures.count(len(made.new_nodes), 'new node')}"
+        )
     if moved:
-        parts.append(f"{count(moved, 'pod')} on {count(used, 'existing node')}")
+        parts.append(f"{figures.count(moved, 'pod')} on {figures.count(used, 'existing node')}")
     if made.homeless:
         verb = "fits" if len(made.homeless) == 1 else "fit"
-        parts.append(f"{count(len(made.homeless), 'pod')} {verb} nowhere")
+        parts.append(f"{figures.count(len(made.homeless), 'pod')} {verb} nowhere")
     if made.simplified:
         parts.append(
             f"{len(made.simplified):,} of them planned without some of their constraints, see the notes"
@@ -171,14 +152,14 @@ def bound(made: Forecast) -> str:
         return "How little it could cost is not known."
     if made.simplified or made.objections:
         return (
-            f"Not a price to rely on: no nodes for these pods cost less than ${hourly(least)} an hour, and "
+            f"Not a price to rely on: no nodes for these pods cost less than ${figures.hourly(least)} an hour, and "
             "what this plan leaves out can only add to it."
         )
     if made.gap < EXACT:
-        return f"This is the least possible: no nodes for these pods cost less than ${hourly(least)} an hour."
+        return f"This is the least possible: no nodes for these pods cost less than ${figures.hourly(least)} an hour."
     share = f"{100 * made.gap:.1f} %" if made.gap >= 0.0005 else "0.1 %"
     near = f"Within {share} of" if made.gap <= NEAR else f"At most {share} more than"
-    return f"{near} the least possible: no nodes for these pods cost less than ${hourly(least)} an hour."
+    return f"{near} the least possible: no nodes for these pods cost less than ${figures.hourly(least)} an hour."
 
 
 def reason(blocker: Blocker) -> str:

@@ -43,6 +43,11 @@ class Watcher:
     """What was last complained about; empty once it works again."""
     _complained: dict[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def problem(self) -> str:
+        """What keeps it from following its kind now; empty when nothing does."""
+        return self._problem
+
     def run(self) -> None:
         """List and watch until `stop` is set."""
         backoff = Backoff(LONGEST_SECONDS)

@@ -12,7 +12,7 @@ from tests.unit.daiku_cli.reading import node_pool, pod, workload
 from typer.testing import CliRunner, Result
 
 from daiku.api.manifests import ManifestError
-from daiku.cli import planning, wording
+from daiku.cli import figures, planning, wording
 from daiku.cli.main import app
 from daiku.forecast import Forecast, PlannedNode
 
@@ -255,4 +255,4 @@ def test_a_plan_that_leaves_constraints_out_says_so_first_and_is_not_sound() -> 
     [("0.0000", "="), ("-0", "="), ("1,234", "+1,234"), ("-0.5000", "-0.5000")],
 )
 def test_a_difference_has_a_sign(figure: str, text: str) -> None:
-    assert wording.signed(figure) == text
+    assert figures.signed(figure) == text

@@ -1,0 +1,26 @@
+"""Numbers as people read them."""
+
+from typing import Final
+
+HOURS_PER_MONTH: Final = 730
+
+
+def count(number: int, noun: str) -> str:
+    """Such as "1 pod" or "2 pods"."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def hourly(usd: float) -> str:
+    """Dollars per hour."""
+    return f"{usd:,.4f}"
+
+
+def monthly(usd_per_hour: float) -> str:
+    """Dollars per month of 730 hours."""
+    return f"{usd_per_hour * HOURS_PER_MONTH:,.0f}"
+
+
+def signed(figure: str) -> str:
+    """A figure as a difference: with a plus when it grows, "=" when it is nothing as far as it is shown."""
+    value = float(figure.replace(",", ""))
+    return "=" if value == 0 else f"+{figure}" if value > 0 else figure

@@ -1,0 +1,205 @@
+"""Rows as lines of a terminal: columns that fit its width, bars that its encoding can write.
+
+Columns are dropped, least telling first, until the rest fits; below 60 columns names are cut. Lines are made one by one
+and only for what is visible, because a table of a thousand rows costs half a second.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from rich.text import Text
+
+from daiku.cli import figures
+from daiku.cli.viewing.rows import READY, Row, Totals
+
+NAME_LEAST: Final = 12
+"""Columns that a node's name has at least."""
+BAR_CELLS: Final = 10
+GAP: Final = 2
+SHADES: Final = ((0.7, "green"), (0.3, "yellow"), (0.0, "red"))
+"""Fill from which on a bar has the colour: an empty node is what costs."""
+TROUBLE: Final = frozenset({"not ready", "terminating", "disrupted"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glyphs:
+    """What bars are made of."""
+
+    full: str = "█"
+    empty: str = "░"
+    cut: str = "…"
+
+    @classmethod
+    def of(cls, encoding: str) -> "Glyphs":
+        """Those that an encoding can write."""
+        try:
+            "█░…".encode(encoding)
+        except (UnicodeEncodeError, LookupError):
+            return cls(full="#", empty=".", cut="~")
+        return cls()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    title: str
+    width: int
+    text: Callable[[Row, Glyphs], Text]
+    keep: int
+    """Columns of a lower number are dropped first."""
+    right: bool = False
+
+
+def header(sums: Totals, notes: Sequence[str], glyphs: Glyphs) -> list[Text]:
+    """The lines above the table: what all nodes come to, and what is missing."""
+    kinds = ", ".join(
+        f"{nodes} {kind or 'of no capacity type'} ${usd:,.2f}/h"
+        for kind, (nodes, usd) in sums.by_capacity_type.items()
+    )
+    nodes = f"{figures.count(sums.nodes, 'node')} ({sums.ready} ready)"
+    pods = f"{figures.count(sums.pods, 'pod')}" + (
+        f", {sums.waiting} waiting" if sums.waiting else ""
+    )
+    price = f"${sums.usd_per_hour:,.2f}/h  ${sums.usd_per_month:,.0f}/month"
+    lines = [Text(f"{nodes}   {pods}   {price}", style="bold")]
+    fills = Text("cpu ")
+    fills.append_text(_bar(sums.cpu_fill, 20, glyphs))
+    fills.append("   memory ")
+    fills.append_text(_bar(sums.memory_fill, 20, glyphs))
+    lines.append(fills)
+    if kinds:
+        lines.append(Text(kinds))
+    if sums.unpriced:
+        lines.append(
+            Text(f"{figures.count(sums.unpriced, 'node')} without a price: counted as $0", "dim")
+        )
+    return [*lines, *(Text(note, "yellow") for note in notes), Text()]
+
+
+def table(found: Sequence[Row], width: int, glyphs: Glyphs) -> list[Text]:
+    """The heading and a line per row, no wider than `width`."""
+    columns = _fitting(found, width)
+    name = min(
+        max((len(row.name) for row in found), default=4),
+        max(NAME_LEAST, width - sum(column.width + GAP for column in columns)),
+    )
+    lines = [_line("NODE".ljust(name), [_padded(Text(c.title), c) for c in columns])]
+    lines[0].stylize("bold")
+    for row in found:
+        cells = [_padded(column.text(row, glyphs), column) for column in columns]
+        lines.append(_line(_cut(row.name, name, glyphs).ljust(name), cells))
+    for line in lines:
+        line.truncate(width)
+    return lines
+
+
+def age(seconds: int) -> str:
+    """Such as 45s, 12m, 3h20m or 5d4h, as kubectl has it."""
+    span = timedelta(seconds=seconds)
+    hours, rest = divmod(span.seconds, 3600)
+    if span.days:
+        return f"{span.days}d{hours}h" if span.days < 10 and hours else f"{span.days}d"
+    if hours:
+        return f"{hours}h{rest // 60}m" if hours < 10 and rest // 60 else f"{hours}h"
+    return f"{seconds // 60}m" if seconds >= 60 else f"{seconds}s"
+
+
+def _columns(found: Sequence[Row]) -> list[_Column]:
+    def plain(field: str, title: str, keep: int) -> _Column:
+        width = (
+            max(len(title), *(len(getattr(row, field)) for row in found)) if found else len(title)
+        )
+        return _Column(
+            title=title,
+            width=width,
+            keep=keep,
+            text=lambda row, _: Text(getattr(row, field) or "-"),
+        )
+
+    def fill(field: str, title: str, keep: int) -> _Column:
+        return _Column(
+            title=title,
+            width=BAR_CELLS + 5,
+            keep=keep,
+            text=lambda row, glyphs: _bar(getattr(row, field), BAR_CELLS, glyphs),
+        )
+
+    return [
+        _Column(title="STATE", width=12, text=lambda row, _: _state(row), keep=9),
+        fill("cpu_fill", "CPU", 10),
+        fill("memory_fill", "MEMORY", 7),
+        _Column(title="PODS", width=7, text=_pods, keep=5, right=True),
+        plain("instance_type", "TYPE", 8),
+        plain("capacity_type", "CAPACITY", 4),
+        plain("zone", "ZONE", 3),
+        _Column(title="$/H", width=8, text=_hourly, keep=6, right=True),
+        _Column(title="$/MONTH", width=8, text=_monthly, keep=1, right=True),
+        _Column(
+            title="AGE", width=6, text=lambda row, _: Text(age(row.age_seconds)), keep=2, right=True
+        ),
+        plain("nodepool", "NODEPOOL", 0),
+    ]
+
+
+def _fitting(found: Sequence[Row], width: int) -> list[_Column]:
+    columns = _columns(found)
+    longest = min(max((len(row.name) for row in found), default=4), 48)
+    for name in (longest, NAME_LEAST):
+        # First every column is tried with whole names, then with names that are cut.
+        while columns and name + sum(column.width + GAP for column in columns) > width:
+            if name == longest and len(columns) <= 7:
+                break
+            columns.remove(min(columns, key=lambda column: column.keep))
+    return columns
+
+
+def _line(name: str, cells: Sequence[Text]) -> Text:
+    line = Text(name, no_wrap=True)
+    for cell in cells:
+        line.append(" " * GAP)
+        line.append_text(cell)
+    line.rstrip()
+    return line
+
+
+def _padded(cell: Text, column: _Column) -> Text:
+    room = column.width - len(cell.plain)
+    if room < 0:
+        cell.truncate(column.width)
+    elif column.right:
+        cell.pad_left(room)
+    else:
+        cell.pad_right(room)
+    return cell
+
+
+def _bar(share: float, cells: int, glyphs: Glyphs) -> Text:
+    full = max(0, min(cells, round(share * cells)))
+    colour = next(shade for least, shade in SHADES if share >= least or least == 0)
+    bar = Text(glyphs.full * full, style=colour)
+    bar.append(glyphs.empty * (cells - full), style="dim")
+    bar.append(f"{min(999, round(100 * share)):>4d}%")
+    return bar
+
+
+def _state(row: Row) -> Text:
+    if row.state == READY:
+        return Text(row.state, "green")
+    return Text(row.state, "red" if row.state in TROUBLE else "yellow")
+
+
+def _pods(row: Row, _glyphs: Glyphs) -> Text:
+    return Text(f"{row.pods}/{row.pods_max}" if row.pods_max else str(row.pods))
+
+
+def _hourly(row: Row, _glyphs: Glyphs) -> Text:
+    return Text("-" if row.usd_per_hour is None else f"{row.usd_per_hour:.4f}")
+
+
+def _monthly(row: Row, _glyphs: Glyphs) -> Text:
+    return Text("-" if row.usd_per_hour is None else figures.monthly(row.usd_per_hour))
+
+
+def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+    return text if len(text) <= width else text[: width - 1] + glyphs.cut
