@@ -14,7 +14,8 @@ from tests.world import aws_account
 from tests.world.aws_account import Account, Network
 
 from daiku.cloud import errors
-from daiku.cloud.aws import capacity, launcher, terminator
+from daiku.cloud.aws import capacity, launcher, terminator, wishes
+from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.session import Session
 from daiku.model.instance_type import LaunchOption
@@ -53,7 +54,7 @@ def place(account: Account) -> Generator[Network]:
     account.weather()
 
 
-def _plan(place: Network, name: str) -> launcher.Plan:
+def _plan(place: Network, name: str) -> wishes.Plan:
     known = aws_facts.node_class()
     status = {
         **known.status,
@@ -74,7 +75,7 @@ def _plan(place: Network, name: str) -> launcher.Plan:
     }
     claim = build.node_claim(name, launched=False)
     found = replace(known, status=status)
-    return launcher.Plan(
+    return wishes.Plan(
         claim=replace(claim, meta=replace(claim.meta, uid=f"uid-{name}")),
         node_class=found,
         sizing=capacity.sizing_of(found, memory_overhead=0.075, reserved_interfaces=0),
@@ -112,7 +113,10 @@ def test_a_burst_of_launches_and_ends_keeps_to_the_limits_of_ec2(
     account: Account, session: Session, place: Network
 ) -> None:
     launching = launcher.Launcher(
-        session, LaunchTemplates(session, "demo"), build.NOW - timedelta(hours=1)
+        session,
+        LaunchTemplates(session, "demo"),
+        build.NOW - timedelta(hours=1),
+        Addresses(time.monotonic),
     )
     account.weather(request_buckets=True)
     usage = account.ask("GET", "/_usage")

@@ -9,21 +9,39 @@ class CloudError(Exception):
 
     code: str = ""
     """The provider's own code, such as InsufficientInstanceCapacity; for people, never for decisions."""
+    reason: str = "LaunchFailed"
+    """What conditions and metrics call it, when it is the end of a launch."""
+    retry_after_seconds: float | None = None
+    """How long to wait, when the cloud said so."""
 
-    def __init__(self, message: str, *, code: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "",
+        reason: str = "",
+        retry_after_seconds: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.reason = reason or self.reason
+        self.retry_after_seconds = retry_after_seconds
 
 
 class InsufficientCapacity(CloudError):
     """None of the offerings asked for can be had now: give the NodeClaim up, and plan again without them."""
 
     def __init__(
-        self, message: str, *, code: str = "", sold_out: tuple[tuple[str, str, str], ...] = ()
+        self,
+        message: str,
+        *,
+        code: str = "",
+        reason: str = "",
+        sold_out: tuple[tuple[str, str, str], ...] = (),
     ) -> None:
-        super().__init__(message, code=code)
+        super().__init__(message, code=code, reason=reason)
         self.sold_out = sold_out
-        """(instance type, zone, capacity type) of each pool that said no."""
+        """(instance type, zone, capacity type) of each pool that said no, and of each that would say so too."""
 
 
 class NodeClassNotReady(CloudError):

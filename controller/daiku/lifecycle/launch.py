@@ -86,7 +86,7 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
         _give_up(draft, "insufficient_capacity", "InsufficientCapacityError", str(failure))
         return
     if failure is not None:
-        draft.set("Launched", "Unknown", "LaunchFailed", _cut(str(failure)))
+        draft.set("Launched", "Unknown", failure.reason, _cut(str(failure)))
     hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
     if hold is not None:
         if hold.until is not None:

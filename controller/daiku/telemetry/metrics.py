@@ -75,6 +75,11 @@ CLOUD_ERRORS: Final = Counter(
     "Calls of the cloud that were refused.",
     ["controller", "method", "provider", "error"],
 )
+LAUNCH_FAILURES: Final = Counter(
+    "karpenter_cloudprovider_instance_launch_failures_total",
+    "Pools that gave no instance, by zone and reason.",
+    ["zone", "zone_id", "capacity_type", "reason"],
+)
 BATCH_SIZES: Final = (
     1, 2, 4, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 125, 150, 175, 200, 225, 250, 275, 300, 350, 400,
     450, 500, 550, 600, 700, 800, 900, 1000,

@@ -11,7 +11,8 @@ from tests import build
 from tests.unit.daiku_edge import aws_facts
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import capacity, errors, launcher
+from daiku.cloud.aws import capacity, errors, launcher, wishes
+from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.pace import Pace
 from daiku.model import labels
@@ -92,9 +93,9 @@ def _option(kind: str, price: float, zone: str = "us-west-2a") -> LaunchOption:
 OPTIONS = (_option("m5.large", 0.096), _option("m5.xlarge", 0.192), _option("m6g.large", 0.077))
 
 
-def _plan(claim: NodeClaim | None = None, node_class: NodeClass | None = None) -> launcher.Plan:
+def _plan(claim: NodeClaim | None = None, node_class: NodeClass | None = None) -> wishes.Plan:
     found = node_class or aws_facts.node_class()
-    return launcher.Plan(
+    return wishes.Plan(
         claim=claim or build.node_claim("default-1", launched=False),
         node_class=found,
         sizing=capacity.sizing_of(found, memory_overhead=0.075, reserved_interfaces=0),
@@ -107,7 +108,9 @@ def _plan(claim: NodeClaim | None = None, node_class: NodeClass | None = None) -
 def _launcher(ec2: Any, *, started_after: bool = False) -> launcher.Launcher:
     """A launcher of a process that began before the claim was made, or after."""
     started = build.NOW + timedelta(hours=1 if started_after else -1)
-    return launcher.Launcher(ec2, LaunchTemplates(ec2, "demo"), started)
+    return launcher.Launcher(
+        ec2, LaunchTemplates(ec2, "demo"), started, Addresses(ec2.pace.monotonic)
+    )
 
 
 def test_one_fleet_is_asked_for_with_every_pool_and_its_price() -> None:
@@ -254,6 +257,7 @@ def test_a_claim_of_an_earlier_process_may_have_an_instance_that_is_found() -> N
         "InstanceType": "m5.large",
         "Placement": {"AvailabilityZone": "us-west-2b"},
         "ImageId": "ami-x86",
+        "Tags": [{"Key": "karpenter.sh/nodeclaim", "Value": "default-1"}],
     }
     ec2 = Ec2(running=running)
 
@@ -289,7 +293,10 @@ def test_after_a_definite_no_another_token_is_used() -> None:
 
 
 def test_a_template_that_somebody_removed_is_made_again() -> None:
-    ec2 = Ec2(errors.ResourceNotFound("no template"), _got("m5.large"))
+    ec2 = Ec2(
+        errors.ResourceNotFound("no template", code="InvalidLaunchTemplateName.NotFoundException"),
+        _got("m5.large"),
+    )
 
     _launcher(ec2).launch(_plan())
 

@@ -158,3 +158,26 @@ def test_a_defect_of_the_one_who_calls_keeps_nobody_waiting() -> None:
     found = run(Broken(), [("k", "a"), ("k", "b")])
 
     assert len(found) == 2
+
+
+def test_a_throttle_that_says_when_to_come_again_is_believed() -> None:
+    paced_, clock = paced()
+
+    paced_.throttled("describe_subnets", 7.0)
+
+    assert paced_.reserve("describe_subnets") == pytest.approx(7.0)
+    assert paced_.reserve("describe_images") == 0
+    clock.seconds = 7.0
+    assert paced_.reserve("describe_subnets") == 0
+
+
+def test_calls_of_other_services_have_pauses_but_no_buckets() -> None:
+    paced_, _ = paced()
+    for _ in range(500):
+        paced_.reserve("sqs:receive_message")
+    assert paced_.reserve("sqs:receive_message") == 0
+
+    paced_.throttled("sqs:receive_message", 3.0)
+
+    assert paced_.reserve("sqs:receive_message") == pytest.approx(3.0)
+    assert paced_.reserve("sqs:get_queue_url") == 0

@@ -11,7 +11,8 @@ from tests import build
 from tests.unit.daiku_edge import aws_facts
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import capacity, launcher
+from daiku.cloud.aws import capacity, launcher, search, wishes
+from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.pace import Pace
 from daiku.model.instance_type import LaunchOption
@@ -72,10 +73,10 @@ class Ec2:
         return [parameters for name, parameters in self.asked if name == operation]
 
 
-def _plan(name: str) -> launcher.Plan:
+def _plan(name: str) -> wishes.Plan:
     claim = build.node_claim(name, launched=False)
     found = aws_facts.node_class()
-    return launcher.Plan(
+    return wishes.Plan(
         claim=replace(claim, meta=replace(claim.meta, uid=f"uid-{name}")),
         node_class=found,
         sizing=capacity.sizing_of(found, memory_overhead=0.075, reserved_interfaces=0),
@@ -86,7 +87,12 @@ def _plan(name: str) -> launcher.Plan:
 
 
 def _launcher(ec2: Any) -> launcher.Launcher:
-    return launcher.Launcher(ec2, LaunchTemplates(ec2, "demo"), build.NOW - timedelta(hours=1))
+    return launcher.Launcher(
+        ec2,
+        LaunchTemplates(ec2, "demo"),
+        build.NOW - timedelta(hours=1),
+        Addresses(ec2.pace.monotonic),
+    )
 
 
 def _launch(launching: launcher.Launcher, names: list[str]) -> dict[str, str]:
@@ -117,7 +123,7 @@ def test_launches_that_need_not_wait_have_calls_and_names_of_their_own() -> None
 
     tags = [{t["Key"] for t in r["TagSpecifications"][0]["Tags"]} for r in ec2.sent("create_fleet")]
     assert len(tags) == 5
-    assert all(launcher.NODE_CLAIM_TAG in keys for keys in tags)
+    assert all(search.NODE_CLAIM_TAG in keys for keys in tags)
 
 
 def test_launches_that_wait_share_a_call_and_each_gets_an_instance() -> None:

@@ -28,10 +28,18 @@ class Override:
     """One pool that would do, and how a machine is made there."""
 
     option: LaunchOption
-    subnet: str
     image: str
     template: str
     """Name of its launch template."""
+    pods: int
+    """Pods that the machine takes, each with an address."""
+    subnet: str = ""
+    """Empty: not chosen yet."""
+
+    @property
+    def pool(self) -> Pool:
+        """The pool that it is about."""
+        return self.option.instance_type, self.option.zone, self.option.capacity_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +48,24 @@ class Made:
 
     instance_id: str
     override: Override
-    sold_out: tuple[Pool, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What EC2 could not get, and why."""
+
+    code: str
+    message: str
+    overrides: tuple[Override, ...]
+    """Those it is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came of a fleet."""
+
+    made: tuple[Made, ...]
+    problems: tuple[Problem, ...]
 
 
 def create(
@@ -51,13 +76,11 @@ def create(
     tags: Sequence[Mapping[str, str]],
     context: str,
     count: int = 1,
-) -> list[Made]:
-    """Launch up to `count` instances in the pools, one at least.
+) -> Answer:
+    """Launch up to `count` instances in the pools; none is an answer too.
 
     Raises:
-        InsufficientCapacity: None of them has an instance now.
-        ResourceNotFound: A launch template is gone.
-        CloudError: EC2 refused.
+        CloudError: EC2 refused the call; ResourceNotFound when a launch template is gone.
     """
     chosen = sorted(
         overrides,
@@ -67,29 +90,42 @@ def create(
     if context:
         request["Context"] = context
     answer = session.call("ec2", "create_fleet", **request)
-    problems: list[Json] = parts(answer, "Errors")
-    sold_out = _sold_out(problems, chosen)
     made = [
-        Made(
-            instance_id=instance_id,
-            override=_chosen(instances, chosen),
-            sold_out=sold_out,
-        )
+        Made(instance_id=instance_id, override=_chosen(instances, chosen))
         for instances in parts(answer, "Instances")
         for instance_id in words(instances, "InstanceIds")
     ]
-    if not made:
-        raise _refusal(problems, sold_out)
-    return made[:count]
+    problems = tuple(_problem(told, chosen) for told in parts(answer, "Errors"))
+    return Answer(made=tuple(made[:count]), problems=problems)
 
 
-def too_few(made: Sequence[Made]) -> cloud_errors.CloudError:
-    """The error for a claim that got none of the instances of its fleet, though others did."""
-    sold_out = tuple(dict.fromkeys(pool for each in made for pool in each.sold_out))
-    message = f"EC2 launched {len(made)} instances, fewer than were asked for together"
-    if sold_out:
-        return cloud_errors.InsufficientCapacity(message, sold_out=sold_out)
-    return cloud_errors.LaunchRefused(message)
+def refusal(
+    problems: Sequence[Problem], sold_out: tuple[Pool, ...], *, made: int
+) -> cloud_errors.CloudError:
+    """The error for a claim that got no instance; `made` were launched for others of the same call."""
+    if not problems:
+        return cloud_errors.LaunchRefused(
+            f"EC2 launched {made} instances, fewer than were asked for together"
+            if made
+            else "EC2 created a fleet without an instance and without a reason"
+        )
+    said = list(dict.fromkeys(f"{p.code}: {p.message}" for p in problems))
+    message = "; ".join(said[:5]) + (f"; and {len(said) - 5} more" if len(said) > 5 else "")
+    rows = [errors.meaning(p.code, p.message) for p in problems]
+    capacity = cloud_errors.InsufficientCapacity
+    for problem, row in zip(problems, rows, strict=True):
+        if not issubclass(row.kind, capacity):
+            return errors.of_code(problem.code, message, row=row)
+    if not sold_out:
+        # Another subnet of the same zone is left: the same launch finds it.
+        return cloud_errors.LaunchRefused(message, code=problems[0].code, reason=rows[0].reason)
+    remedies = "; ".join(dict.fromkeys(row.remedy for row in rows if row.remedy))
+    return capacity(
+        f"{message}; {remedies}" if remedies else message,
+        code=problems[0].code,
+        reason=rows[0].reason,
+        sold_out=sold_out,
+    )
 
 
 def _request(
@@ -146,40 +182,16 @@ def _chosen(instances: Json, overrides: Sequence[Override]) -> Override:
     )
 
 
-def _sold_out(problems: Sequence[Json], overrides: Sequence[Override]) -> tuple[Pool, ...]:
-    pools = [_pool(o.option) for o in overrides]
-    found: list[Pool] = []
-    for problem in problems:
-        code = problem.get("ErrorCode", "")
-        if code == errors.SPOT_FORBIDDEN:
-            found.extend(pool for pool in pools if pool[2] == labels.SPOT)
-        elif code in errors.SOLD_OUT:
-            told: Json = part(problem, "LaunchTemplateAndOverrides").get("Overrides") or {}
-            found.extend(
-                _pool(o.option)
-                for o in overrides
-                if told.get("InstanceType") in {None, o.option.instance_type}
-                and told.get("AvailabilityZone") in {None, o.option.zone}
-                and told.get("SubnetId") in {None, o.subnet}
-            )
-    return tuple(dict.fromkeys(found))
-
-
-def _pool(option: LaunchOption) -> Pool:
-    return option.instance_type, option.zone, option.capacity_type
-
-
-def _refusal(problems: Sequence[Json], sold_out: tuple[Pool, ...]) -> cloud_errors.CloudError:
-    if not problems:
-        return cloud_errors.LaunchRefused(
-            "EC2 created a fleet without an instance and without a reason"
-        )
-    said = list(
-        dict.fromkeys(f"{p.get('ErrorCode', '')}: {p.get('ErrorMessage', '')}" for p in problems)
+def _problem(told: Json, overrides: Sequence[Override]) -> Problem:
+    where: Json = part(told, "LaunchTemplateAndOverrides").get("Overrides") or {}
+    return Problem(
+        code=str(told.get("ErrorCode", "")),
+        message=str(told.get("ErrorMessage", "")),
+        overrides=tuple(
+            o
+            for o in overrides
+            if where.get("InstanceType") in {None, o.option.instance_type}
+            and where.get("AvailabilityZone") in {None, o.option.zone}
+            and where.get("SubnetId") in {None, o.subnet}
+        ),
     )
-    message = "; ".join(said[:5]) + (f"; and {len(said) - 5} more" if len(said) > 5 else "")
-    codes = [str(p.get("ErrorCode", "")) for p in problems]
-    other = [c for c in codes if errors.BY_CODE.get(c) is not cloud_errors.InsufficientCapacity]
-    if other:
-        return errors.of_code(other[0], message)
-    return cloud_errors.InsufficientCapacity(message, code=codes[0], sold_out=sold_out)

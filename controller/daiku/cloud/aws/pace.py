@@ -1,7 +1,7 @@
-"""How fast EC2 may be asked: token buckets of our own, so that EC2's are never empty, and pauses after a throttle.
+"""How fast AWS may be asked: token buckets of our own, so that EC2's are never empty, and pauses after a throttle.
 
-EC2 refills one bucket per kind of call. Calls of a kind wait here for their turn; a call that EC2 throttles all the
-same (others use the account too) pauses itself, longer each time in a row, and no other call.
+EC2 refills one bucket per kind of call. Calls of a kind wait here for their turn; a call that AWS throttles all the
+same (others use the account too) pauses itself, longer each time in a row or as long as AWS asks, and no other call.
 
 Source: EC2 API request throttling; the figures are those with which Karpenter's scale tests model it.
 """
@@ -15,6 +15,8 @@ from typing import Final
 
 PAUSE_FIRST_SECONDS: Final = 0.5
 PAUSE_MOST_SECONDS: Final = 20.0
+ASKED_MOST_SECONDS: Final = 300.0
+"""A longer Retry-After is a mistake of somebody in between."""
 
 RATES: Final = {
     "read": (20.0, 100.0),
@@ -47,7 +49,11 @@ class _Bucket:
 
 @dataclass(slots=True)
 class Pace:
-    """When the next call of EC2 may be made. Any thread may use it."""
+    """When the next call of AWS may be made. Any thread may use it.
+
+    Operations are EC2's by their name, such as describe_instances; those of other services are sqs:receive_message.
+    They have pauses, but no buckets.
+    """
 
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -58,14 +64,16 @@ class Pace:
 
     def reserve(self, operation: str) -> float:
         """Take the next token for a call, and give the seconds after which it may be made."""
-        name = bucket_of(operation)
-        rate, most = RATES[name]
         with self._lock:
             now = self.monotonic()
+            paused = self._pauses.get(operation, (now, 0.0))[0] - now
+            if ":" in operation:
+                return max(0.0, paused)
+            name = bucket_of(operation)
+            rate, most = RATES[name]
             bucket = self._buckets.setdefault(name, _Bucket(most, now))
             bucket.tokens = min(most, bucket.tokens + rate * (now - bucket.at)) - 1
             bucket.at = now
-            paused = self._pauses.get(operation, (now, 0.0))[0] - now
             return max(0.0, -bucket.tokens / rate, paused)
 
     def wait(self, operation: str) -> None:
@@ -74,17 +82,26 @@ class Pace:
         if seconds > 0:
             self.sleep(seconds)
 
-    def throttled(self, operation: str) -> None:
-        """EC2 refused a call because there were too many."""
+    def wait_out(self, operation: str) -> None:
+        """Wait until a call is not paused (any more); it takes no token."""
+        with self._lock:
+            now = self.monotonic()
+            seconds = self._pauses.get(operation, (now, 0.0))[0] - now
+        if seconds > 0:
+            self.sleep(seconds)
+
+    def throttled(self, operation: str, retry_after_seconds: float | None = None) -> None:
+        """AWS refused a call because there were too many; it may have said when to come again."""
         with self._lock:
             before = self._pauses.get(operation, (0.0, PAUSE_FIRST_SECONDS / 2))[1]
             length = min(2 * before, PAUSE_MOST_SECONDS)
             # Spread, not secrecy: other clients of the account must not come back together with us.
             jittered = length * random.uniform(0.5, 1)  # noqa: S311
-            self._pauses[operation] = (self.monotonic() + jittered, length)
+            asked = min(retry_after_seconds or 0.0, ASKED_MOST_SECONDS)
+            self._pauses[operation] = (self.monotonic() + max(jittered, asked), length)
 
     def answered(self, operation: str) -> None:
-        """EC2 answered a call: the next throttle is the first again."""
+        """AWS answered a call: the next throttle is the first again."""
         if operation in self._pauses:
             with self._lock:
                 self._pauses.pop(operation, None)

@@ -20,8 +20,11 @@ from daiku.cloud.aws import (
     launcher,
     node_class,
     pricing,
+    search,
     terminator,
+    wishes,
 )
+from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.answers import parts
 from daiku.cloud.aws.batching import Batcher
 from daiku.cloud.aws.capacity import Sizing
@@ -69,6 +72,7 @@ class AwsProvider:
     name: str = "aws"
     node_class_kind: str = "EC2NodeClass"
     templates: LaunchTemplates = field(init=False)
+    addresses: Addresses = field(init=False)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
     _terminator: Batcher[str, str, str] = field(init=False)
@@ -82,7 +86,8 @@ class AwsProvider:
 
     def __post_init__(self) -> None:
         self.templates = LaunchTemplates(self.session, self.options.cluster_name)
-        self._launcher = launcher.Launcher(self.session, self.templates, self.now())
+        self.addresses = Addresses(self.session.pace.monotonic)
+        self._launcher = launcher.Launcher(self.session, self.templates, self.now(), self.addresses)
         self._offerings = Offerings(self.session.region)
         self._terminator = terminator.make(self.session)
 
@@ -131,7 +136,7 @@ class AwsProvider:
             why = node_class.why_not_ready or "it is being deleted"
             raise errors.NodeClassNotReady(f"EC2NodeClass {node_class.meta.name!r}: {why}")
         types, _ = self._known()
-        plan = launcher.Plan(
+        plan = wishes.Plan(
             claim=node_claim,
             node_class=node_class,
             sizing=self.sizing(node_class),
@@ -174,7 +179,7 @@ class AwsProvider:
                             provider_id=_provider_id(
                                 each["Placement"]["AvailabilityZone"], each["InstanceId"]
                             ),
-                            node_claim=tags.get(launcher.NODE_CLAIM_TAG, ""),
+                            node_claim=tags.get(search.NODE_CLAIM_TAG, ""),
                             nodepool=tags.get(labels.NODEPOOL, ""),
                             launched=each["LaunchTime"],
                             terminating=each["State"]["Name"] == "shutting-down",
@@ -221,7 +226,7 @@ class AwsProvider:
             raise errors.Unreachable("the instance types of the region have not been fetched yet")
         return types[0], prices[0]
 
-    def _launched(self, instance: launcher.Instance, plan: launcher.Plan) -> LaunchedInstance:
+    def _launched(self, instance: search.Instance, plan: wishes.Plan) -> LaunchedInstance:
         facts = plan.types.get(instance.instance_type)
         if facts is None:
             raise errors.LaunchRefused(f"instance type {instance.instance_type!r} is not known")

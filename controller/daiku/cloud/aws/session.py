@@ -19,7 +19,7 @@ from botocore.config import Config
 
 from daiku.cloud.aws import errors
 from daiku.cloud.aws.pace import Pace
-from daiku.cloud.errors import CloudError, Throttled
+from daiku.cloud.errors import Throttled
 
 CONNECT_SECONDS: Final = 5
 READ_SECONDS: Final = 60
@@ -62,8 +62,8 @@ class Session:
         try:
             answer: Json = getattr(client, operation)(**parameters)
         except (exceptions.ClientError, exceptions.BotoCoreError) as error:
-            raise self._translated(service, operation, error) from error
-        self.pace.answered(operation)
+            raise errors.translate(f"{service} {operation}", error) from error
+        self.pace.answered(_paced(service, operation))
         return answer
 
     def pages(
@@ -78,14 +78,8 @@ class Session:
         try:
             yield from client.get_paginator(operation).paginate(**parameters)
         except (exceptions.ClientError, exceptions.BotoCoreError) as error:
-            raise self._translated(service, operation, error) from error
-        self.pace.answered(operation)
-
-    def _translated(self, service: str, operation: str, error: Exception) -> CloudError:
-        translated = errors.translate(f"{service} {operation}", error)
-        if isinstance(translated, Throttled) and service == "ec2":
-            self.pace.throttled(operation)
-        return translated
+            raise errors.translate(f"{service} {operation}", error) from error
+        self.pace.answered(_paced(service, operation))
 
     def _client(self, service: str, region: str) -> Any:
         with self._lock:
@@ -101,12 +95,39 @@ class Session:
                 )
                 known = self._session.client(service, config=config)
                 self._clients[service, region] = known
-                if service == "ec2":
-                    # Every try of a call passes here, those that boto3 makes by itself too.
-                    known.meta.events.register("before-send.ec2", self._await_turn)
+                # Every try of a call passes here, those that boto3 makes by itself too.
+                known.meta.events.register("before-send", self._await_turn)
+                known.meta.events.register("response-received", self._heed_throttle)
             return known
 
     def _await_turn(self, event_name: str, **_: Any) -> None:
-        operation = xform_name(event_name.rpartition(".")[2])
-        if operation not in PACED_BY_CALLER:
+        operation = _of_event(event_name)
+        if operation in PACED_BY_CALLER:
+            # Its caller has taken the token; boto3's own next try finds here how long AWS wants to be left alone.
+            self.pace.wait_out(operation)
+        else:
             self.pace.wait(operation)
+
+    def _heed_throttle(
+        self,
+        event_name: str,
+        response_dict: Any = None,
+        parsed_response: Any = None,
+        **_: Any,
+    ) -> None:
+        said: Json = (parsed_response or {}).get("Error") or {}
+        row = errors.meaning(str(said.get("Code", "")), str(said.get("Message", "")))
+        if said and issubclass(row.kind, Throttled):
+            asked = errors.retry_after((response_dict or {}).get("headers") or {})
+            self.pace.throttled(_of_event(event_name), asked)
+
+
+def _paced(service: str, operation: str) -> str:
+    """The name of an operation for the pace."""
+    return operation if service == "ec2" else f"{service}:{operation}"
+
+
+def _of_event(name: str) -> str:
+    """The same of a botocore event such as before-send.ec2.DescribeInstances."""
+    _, service, operation = name.split(".")
+    return _paced(service, xform_name(operation))

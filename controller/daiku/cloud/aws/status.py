@@ -124,6 +124,7 @@ def _subnets(provider: AwsProvider, found: NodeClass) -> Part:
             f"subnetSelectorTerms {_terms(terms)} select no subnet of {provider.session.region}: tag the private "
             "subnets so, or change the terms",
         )
+    provider.addresses.described({s.id: s.free_addresses for s in resolved})
     listed = [
         {"id": s.id, "zone": s.zone} | ({"zoneID": s.zone_id} if s.zone_id else {})
         for s in resolved

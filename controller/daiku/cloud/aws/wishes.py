@@ -1,0 +1,138 @@
+"""What a NodeClaim asks of EC2: the pools that would do, each with its image and its launch template.
+
+Types that differ in what the template must say (image, number of pods) need templates of their own. Which subnet a pool
+uses is left open: that is chosen when the call is made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from daiku.cloud import errors as cloud_errors
+from daiku.cloud.aws import capacity, compatibility, fleet, launch_templates, node_class, user_data
+from daiku.cloud.aws.capacity import Sizing
+from daiku.cloud.aws.cluster import Cluster
+from daiku.cloud.aws.instance_types import Facts
+from daiku.cloud.aws.launch_templates import LaunchTemplates
+from daiku.model import labels
+from daiku.model.instance_type import LaunchOption
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+
+MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
+"""Annotation of a claim that got fewer kinds of instances than it asked for: its fleet has no context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything a launch is made of."""
+
+    claim: NodeClaim
+    node_class: NodeClass
+    sizing: Sizing
+    options: Sequence[LaunchOption]
+    types: Mapping[str, Facts]
+    cluster: Cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a claim asks of EC2; claims of equal wishes can be launched by one call."""
+
+    overrides: tuple[fleet.Override, ...]
+    """Without subnets."""
+    subnets: tuple[node_class.Subnet, ...]
+    """Those of the node class."""
+    tags: tuple[tuple[str, str], ...]
+    context: str
+
+
+def make(plan: Plan, templates: LaunchTemplates) -> Wish:
+    """What the claim of `plan` asks for; launch templates are made where they are missing.
+
+    Raises:
+        CloudError: EC2 refused, or nothing would do.
+    """
+    context = str(plan.node_class.spec.get("context") or "")
+    if plan.claim.meta.annotations.get(MIN_VALUES_RELAXED) == "true":
+        context = ""
+    return Wish(
+        overrides=tuple(overrides(plan, templates)),
+        subnets=node_class.subnets(plan.node_class),
+        tags=tuple((t["Key"], t["Value"]) for t in tags(plan)),
+        context=context,
+    )
+
+
+def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
+    """The pools that would do.
+
+    Raises:
+        CloudError: EC2 refused a template, or nothing would do.
+    """
+    zones = {s.zone for s in node_class.subnets(plan.node_class)}
+    images = node_class.images(plan.node_class)
+    wants_efa = plan.claim.requests.get(capacity.EFA, 0) > 0
+    contents: dict[tuple[str, int, int], dict[str, Any]] = {}
+    chosen: list[tuple[LaunchOption, tuple[str, int, int]]] = []
+    for option in plan.options:
+        facts = plan.types.get(option.instance_type)
+        if facts is None or option.zone not in zones:
+            continue
+        image = next((i.id for i in images if compatibility.boots(i, facts)), "")
+        if not image:
+            continue
+        key = (image, capacity.pods(facts, plan.sizing), facts.efa_max if wants_efa else 0)
+        if key not in contents:
+            contents[key] = _content(plan, *key, option.capacity_type)
+        chosen.append((option, key))
+    if not chosen:
+        raise cloud_errors.InsufficientCapacity(
+            f"none of {len(plan.options)} offerings of NodeClaim {plan.claim.meta.name!r} has an image "
+            f"and a subnet in EC2NodeClass {plan.node_class.meta.name!r}"
+        )
+    nodepool = plan.claim.meta.labels.get(labels.NODEPOOL, "")
+    made = templates.ensure(list(contents.values()), plan.node_class, nodepool)
+    names = dict(zip(contents, made, strict=True))
+    return [
+        fleet.Override(option=o, image=key[0], template=names[key], pods=key[1])
+        for o, key in chosen
+    ]
+
+
+def tags(plan: Plan, more: Mapping[str, str] | None = None) -> list[dict[str, str]]:
+    """Tags of instance, volume and fleet."""
+    nodepool = plan.claim.meta.labels.get(labels.NODEPOOL, "")
+    own = {labels.NODEPOOL: nodepool, **(more or {})}
+    return launch_templates.tags(plan.cluster.name, plan.node_class, own)
+
+
+def _content(
+    plan: Plan, image: str, pods_max: int, efas: int, capacity_type: str
+) -> dict[str, Any]:
+    claim, found = plan.claim, plan.node_class
+    boot = user_data.Boot(
+        cluster=plan.cluster,
+        family=node_class.family(found).name,
+        user_data=str(found.spec.get("userData") or ""),
+        labels={
+            **claim.meta.labels,
+            labels.CAPACITY_TYPE: capacity_type,
+            labels.DO_NOT_SYNC_TAINTS: "true",
+        },
+        taints=(*claim.taints, *claim.startup_taints),
+        kubelet=node_class.kubelet(found),
+        pods_max=pods_max,
+        raid0=plan.sizing.raid0,
+        image_version=node_class.bottlerocket_version(found),
+    )
+    return launch_templates.content(
+        found=found,
+        cluster=plan.cluster.name,
+        image_id=image,
+        user_data=user_data.render(boot),
+        capacity_type=capacity_type,
+        nodepool=claim.meta.labels.get(labels.NODEPOOL, ""),
+        efas=efas,
+        is_ipv6=plan.cluster.is_ipv6,
+    )
