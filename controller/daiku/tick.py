@@ -11,11 +11,11 @@ from daiku.commands import Command, CreateNodeClaim, DeleteNodeClaim
 from daiku.disruption import plan as disruption
 from daiku.lifecycle import audit as lifecycle_audit
 from daiku.lifecycle import plan as lifecycle
-from daiku.model import labels
 from daiku.model.instance_type import Catalogue
 from daiku.provisioning import plan as provisioning
 from daiku.report import Report
 from daiku.scheduling import audit as scheduling_audit
+from daiku.scheduling import prices
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
@@ -71,7 +71,7 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         unschedulable=asked.unschedulable,
         kept=tuple(going.kept),
         placements={pod: node for pod, node in asked.placements.items() if pod not in lost},
-        usd_per_hour=_usd_per_hour(snapshot, catalogue),
+        usd_per_hour=sum(prices.of_nodes(snapshot, catalogue).values()),
         lower_bound_usd_per_hour=asked.lower_bound_usd_per_hour,
         new_usd_per_hour=asked.new_usd_per_hour,
         planned_pods=asked.planned,
@@ -109,29 +109,3 @@ def _free(
 
 def _first(wakes: Iterable[datetime], now: datetime) -> datetime | None:
     return min((at for at in wakes if at > now), default=None)
-
-
-def _usd_per_hour(snapshot: Snapshot, catalogue: Catalogue) -> float:
-    """What the nodes of NodePools cost, by the offering that each one's labels name."""
-    prices = {
-        (
-            ref,
-            instance_type.name,
-            offering.zone,
-            offering.capacity_type,
-        ): offering.price_usd_per_hour
-        for ref, types in catalogue.instance_types.items()
-        for instance_type in types
-        for offering in instance_type.offerings
-    }
-    total = 0.0
-    for state_node in snapshot.state_nodes:
-        if state_node.claim is not None and state_node.provider_id:
-            known = state_node.claim.meta.labels
-            what = (
-                known.get(labels.INSTANCE_TYPE, ""),
-                known.get(labels.ZONE, ""),
-                known.get(labels.CAPACITY_TYPE, ""),
-            )
-            total += prices.get((state_node.claim.node_class, *what), 0.0)
-    return total

@@ -101,21 +101,66 @@ class Packing:
                 return
             self._take(best[1], columns.AMOUNT_MAX)
 
+    def fill_one(self, templates: Sequence[int]) -> None:
+        """Make the cheapest node of `templates` that holds every pod that is left, if there is one."""
+        members = np.flatnonzero(self.residual)
+        best: tuple[tuple[float, int], PackedNode] | None = None
+        for index in templates if members.size else ():
+            group = self._shared(index, members)
+            within: Mask = np.all(
+                self.problem.templates[index].capacity <= self.left[index][:, None], axis=0
+            )
+            node = group and self._cheapest(group, self.residual[members], within)
+            if node:
+                offer = (float(node.prices[node.types].min()), index), node
+                best = min(best or offer, offer, key=lambda each: each[0])
+        if best is not None:
+            self._take(best[1], 1)
+
+    def _shared(self, template: int, members: NDArray[np.intp]) -> Group | None:
+        """`members` as classes that share a node; None when their requirements contradict each other."""
+        source = self.problem.templates[template]
+        hostings = [source.hostings[int(row)] for row in members]
+        if not all(hosting.types.any() for hosting in hostings):
+            return None
+        distinct = dict.fromkeys(hosting.requirements for hosting in hostings)
+        joint, *others = distinct
+        for other in others:
+            joint &= other
+        if joint.is_empty:
+            return None
+        return Group(template, joint, source.types.prices(joint), members)
+
+    def _cheapest(self, group: Group, counts: Ints, within: Mask) -> PackedNode | None:
+        """The node that holds `counts` pods of the group's members, None when no type does."""
+        template = self.problem.templates[group.template]
+        used = self.problem.requests[:, group.members] @ counts
+        holds = columns.copies(template.allocatable, used) > 0
+        holds &= np.isfinite(group.prices) & within
+        if not holds.any():
+            return None
+        chosen = int(np.argmin(np.where(holds, group.prices, np.inf)))
+        node = self._node(group, counts, within, chosen)
+        if self.min_values_bind and not keeps_min_values(
+            node.requirements, template.types.types, node.types
+        ):
+            return None
+        return node
+
     def _accept(self, nodes: purchase.Bought) -> None:
         """Make the nodes that were bought, as far as rules allow that the purchase did not know."""
         template = self.problem.templates[nodes.template]
         members = np.flatnonzero(nodes.counts)
-        joint = template.hostings[int(members[0])].requirements
-        for member in members[1:]:
-            joint &= template.hostings[int(member)].requirements
-        if joint.is_empty:
+        group = self._shared(nodes.template, members)
+        if group is None:
             return
         within: Mask = np.all(template.capacity <= self.left[nodes.template][:, None], axis=0)
-        group = Group(nodes.template, joint, template.types.prices(joint), members)
         node = self._node(group, nodes.counts[members], within, nodes.type_index)
         if not node.types.any():
             return
-        if not self.min_values_bind or keeps_min_values(joint, template.types.types, node.types):
+        if not self.min_values_bind or keeps_min_values(
+            group.requirements, template.types.types, node.types
+        ):
             self._take(node, nodes.copies)
 
     def _groups(self, template: int, worth: Floats) -> Iterator[Group]:

@@ -122,6 +122,7 @@ def build(
     taken: Mapping[str, Mapping[str, int]] | None = None,
     expected_on: Mapping[str, str] | None = None,
     preference_policy: Policy = "Respect",
+    staying: frozenset[str] = frozenset(),
 ) -> Problem:
     """The problem of placing `pods`.
 
@@ -132,6 +133,7 @@ def build(
         taken: What pods that are expected on a node already will ask of it, by the node's name.
         expected_on: Those pods, by namespace/name, and the name of their node.
         preference_policy: Whether preferences count.
+        staying: Those of `pods` that count where they run: they may be asked to move later (`editing`).
     """
     usable, unusable = _usable(snapshot, catalogue)
     bound = [p for s in snapshot.state_nodes for p in s.pods if p.pod_anti_affinity]
@@ -160,7 +162,7 @@ def build(
     ]
     topology: Topology | None = None
     if seen is not None or any(c.pod_class.host_ports for c in counted):
-        mine = frozenset(p.meta.key for p in pods)
+        mine = frozenset(p.meta.key for p in pods) - staying
         keys = counts.keys_of([c.pod_class for c in rows], bound)
         topology = counts.build(
             [c.pod_class for c in rows],
@@ -207,7 +209,8 @@ def _sites(
     """All nodes with the pods that are or will be there, without those that are to be placed."""
     column = {s.name: index for index, s in enumerate(ordered)}
     arriving: dict[str, list[Pod]] = {}
-    for pod in snapshot.waiting if expected_on else ():
+    leaving = (p for s in snapshot.state_nodes if s.is_leaving for p in s.pods)
+    for pod in (*snapshot.waiting, *leaving) if expected_on else ():
         if pod.meta.key in expected_on:
             arriving.setdefault(expected_on[pod.meta.key], []).append(pod)
     return [

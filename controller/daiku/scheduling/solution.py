@@ -14,8 +14,9 @@ from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
 from daiku.report import Blocker, Unschedulable
 from daiku.scheduling import blockers, columns
+from daiku.scheduling.catalogue import Types
 from daiku.scheduling.packed import PackedNode
-from daiku.scheduling.problem import Problem, Template
+from daiku.scheduling.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ class _Namer:
         key = node.template, node.requirements, node.types.tobytes()
         if key not in self._ranked:
             kept = np.flatnonzero(node.types)
-            zones, capacity_types = _offered(template, node)
+            zones, capacity_types = offered(template.types, node.requirements, node.types)
             overhead = template.overhead[:, kept].min(axis=1)
             self._ranked[key] = self._rank(node), zones, capacity_types, overhead
         ranked, zones, capacity_types, overhead = self._ranked[key]
@@ -177,11 +178,18 @@ class _Namer:
         return self._types[key]
 
 
-def _offered(template: Template, node: PackedNode) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Zones and capacity types of the offerings that the node's types and requirements leave."""
-    types = template.types
-    offered = types.offered(node.requirements) & node.types[types.offering_type]
-    offerings = [types.offerings[index] for index in np.flatnonzero(offered)]
+def offered(
+    types: Types, requirements: Requirements, kept: columns.Mask
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Zones, and capacity types in the order in which they are launched, of what types and requirements leave.
+
+    Args:
+        types: The instance types of a NodePool.
+        requirements: What the node has to be.
+        kept: Types that it may be, shape (T,).
+    """
+    left = types.offered(requirements) & kept[types.offering_type]
+    offerings = [types.offerings[index] for index in np.flatnonzero(left)]
     zones = dict.fromkeys(o.zone for o in offerings)
     capacity_types = dict.fromkeys(o.capacity_type for o in offerings)
     order = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)

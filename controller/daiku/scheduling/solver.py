@@ -32,6 +32,7 @@ def solve(
     per_node_usd_per_hour: float = 0.0,
     grow: bool = True,
     min_values_policy: MinValuesPolicy = "Strict",
+    together: bool = False,
 ) -> Solution:
     """Place the pods of `problem`.
 
@@ -40,6 +41,8 @@ def solve(
         per_node_usd_per_hour: What a node costs beside its instance.
         grow: Whether new nodes may be made; without, only room that is there is used.
         min_values_policy: Whether a node is made although too few types are left for its `minValues`.
+        together: Whether what existing nodes have no room for must share one new node. Pods that cannot have no
+            place; those that constraints between pods concern may still get more nodes.
     """
     limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
@@ -65,8 +68,8 @@ def solve(
     while True:
         _place_on_existing(problem, free, packed.residual, placed)
         if grow:
-            _place_on_new(problem, placer, packed)
-        if not _relax(problem, packed.residual):
+            _place_on_new(problem, placer, packed, together=together)
+        if not _relax(problem, packed.residual, hopeless_only=together):
             break
     if placer is None:
         return solution.name(problem, placed, packed.nodes, packed.lower_bound)
@@ -80,18 +83,31 @@ def solve(
     )
 
 
-def _place_on_new(problem: Problem, placer: Placer | None, packed: packing.Packing) -> None:
+def _place_on_new(
+    problem: Problem, placer: Placer | None, packed: packing.Packing, *, together: bool
+) -> None:
     if placer is not None:
         placer.join_all(packed.residual)
     templates = range(len(problem.templates))
     for _, equal in groupby(templates, key=lambda i: problem.templates[i].pool.weight):
-        packed.fill(tuple(equal))
+        if together:
+            packed.fill_one(tuple(equal))
+        else:
+            packed.fill(tuple(equal))
 
 
-def _relax(problem: Problem, residual: Ints) -> bool:
-    """Let pods without a place give up a preference; whether any did."""
+def _relax(problem: Problem, residual: Ints, *, hopeless_only: bool) -> bool:
+    """Let pods without a place give up a preference; whether any did.
+
+    Args:
+        problem: What is asked.
+        residual: Pods of each class without a place, shape (C,).
+        hopeless_only: Only those that no new node would suit: the others want for nothing but more nodes.
+    """
     moved = False
     for row in np.flatnonzero(residual):
+        if hopeless_only and any(t.hostings[row].types.any() for t in problem.templates):
+            continue
         following = int(problem.relaxed[row])
         if following >= 0 and (problem.topology is None or problem.topology.rules[row].is_free):
             residual[following] += residual[row]

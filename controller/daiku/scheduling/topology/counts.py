@@ -7,7 +7,7 @@ Letters in shapes: H counters of nodes, N existing nodes that take pods.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -63,6 +63,21 @@ class Topology:
     """Pods that each counter counts, wherever they are."""
     host_rows: Mapping[int, int]
     """Row of H of each counter of nodes."""
+    survey: "Survey"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Survey:
+    """What the counts were made from, so that those of a few nodes can be taken off again."""
+
+    sites: Sequence[Site]
+    masks: Mapping[Filter, Mask]
+    """For each filter, sites that pass it."""
+    compiler: Compiler
+    seen: frozenset[str]
+    """Labels of pods that selectors look at."""
+    domains: Mapping[int, Mapping[str, int]]
+    """For each counter that is not of nodes, how many nodes each domain has that count."""
 
 
 @dataclass(slots=True, eq=False)
@@ -104,12 +119,18 @@ def build(
     filters = dict.fromkeys(c.filter for c in counters if c.filter is not None)
     masks = {f: _passing(f, sites, known) for f in filters}
     for position, site in enumerate(sites):
-        _count(tally, site, compiler, seen, {f for f, m in masks.items() if m[position]})
+        passed = {f for f, m in masks.items() if m[position]} if site.pods else set[Filter]()
+        _count(tally, site, compiler, seen, passed)
     of_column = [p for p, s in enumerate(sites) if s.column >= 0]
     of_column.sort(key=lambda p: sites[p].column)
     # Classes of equal rules share them, and so what is made of them.
     distinct = {id(r): r for r in rules}
     of_nodes = {key: _host_rules(r, counters, rows) for key, r in distinct.items()}
+    domains = {
+        index: _domains(counter, sites, masks, range(len(sites)))
+        for index, counter in enumerate(counters)
+        if index not in rows
+    }
     return Topology(
         counters=counters,
         rules=tuple(rules),
@@ -118,14 +139,41 @@ def build(
         of_site=tuple(cells.of_labels(keys, s.labels) for s in open_sites),
         on_nodes=tally.on_nodes,
         in_domains=tally.in_domains,
-        existing={
-            index: _domains(counter, sites, masks)
-            for index, counter in enumerate(counters)
-            if index not in rows
-        },
+        existing={index: frozenset(nodes) for index, nodes in domains.items()},
         passing={f: m[of_column] for f, m in masks.items()},
         totals=tally.totals,
         host_rows=rows,
+        survey=Survey(sites=sites, masks=masks, compiler=compiler, seen=seen, domains=domains),
+    )
+
+
+def without(topology: Topology, gone: Sequence[int]) -> Topology:
+    """The same constraints, with what they count once some nodes and all pods on them are gone.
+
+    Args:
+        topology: The constraints and their counts.
+        gone: Positions of the nodes among the sites; nodes that take pods keep their places in arrays of shape (N,).
+    """
+    survey = topology.survey
+    less = _Tally(topology.counters, topology.host_rows, np.zeros_like(topology.on_nodes))
+    for position in gone:
+        passed = {f for f, m in survey.masks.items() if m[position]}
+        _count(less, survey.sites[position], survey.compiler, survey.seen, passed)
+    existing = dict(topology.existing)
+    for index, nodes in survey.domains.items():
+        ended = _domains(topology.counters[index], survey.sites, survey.masks, gone)
+        existing[index] -= {value for value, count in ended.items() if count == nodes[value]}
+    return replace(
+        topology,
+        on_nodes=topology.on_nodes - less.on_nodes,
+        in_domains={
+            index: {
+                value: n - less.in_domains.get(index, {}).get(value, 0) for value, n in own.items()
+            }
+            for index, own in topology.in_domains.items()
+        },
+        existing=existing,
+        totals={index: n - less.totals.get(index, 0) for index, n in topology.totals.items()},
     )
 
 
@@ -161,15 +209,20 @@ def _passing(kept: Filter, sites: Sequence[Site], known: columns.Labels) -> Mask
 
 
 def _domains(
-    counter: Counter, sites: Sequence[Site], masks: Mapping[Filter, Mask]
-) -> frozenset[str]:
+    counter: Counter,
+    sites: Sequence[Site],
+    masks: Mapping[Filter, Mask],
+    among: Iterable[int],
+) -> dict[str, int]:
+    """Domains of the sites at the positions `among` that count, and how many of these each has."""
     passed = masks[counter.filter] if counter.filter is not None else None
-    found: dict[str, None] = {}
-    for position, site in enumerate(sites):
+    found: dict[str, int] = {}
+    for position in among:
+        site = sites[position]
         value = site.labels.single_values().get(counter.key) if not site.is_leaving else None
         if value is not None and (passed is None or passed[position]):
-            found[value] = None
-    return frozenset(found)
+            found[value] = found.get(value, 0) + 1
+    return found
 
 
 def _count(

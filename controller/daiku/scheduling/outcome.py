@@ -1,0 +1,84 @@
+"""What would become of the pods of nodes that went away, and why that had better not happen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from daiku.report import Unschedulable
+from daiku.scheduling.solution import NewNode
+
+Reason = Literal["NoPlace", "TooManyNewNodes", "NotCheaper"]
+_SHOWN: Final = 5
+"""Pods that are named in a refusal; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why the nodes had better stay, as numbers; `str` makes the sentence."""
+
+    reason: Reason
+    unschedulable: tuple[Unschedulable, ...] = ()
+    """NoPlace: pods that fit nowhere, and why."""
+    new_nodes: int = 0
+    """TooManyNewNodes: how many it would take, at least."""
+    new_nodes_most: int = 0
+    least_usd_per_hour: float = 0.0
+    """NotCheaper: what the new nodes would cost at least."""
+    below_usd_per_hour: float = 0.0
+
+    def __str__(self) -> str:
+        """One sentence for a person."""
+        if self.reason == "TooManyNewNodes":
+            return f"it would take {self.new_nodes} new nodes or more; {self.new_nodes_most} may be made"
+        if self.reason == "NotCheaper":
+            return (
+                f"its pods need a new node, and none is to be had for less than "
+                f"${self.below_usd_per_hour:.4f}/h; the cheapest costs ${self.least_usd_per_hour:.4f}/h"
+            )
+        pods = sorted(pod for each in self.unschedulable for pod in each.pods)
+        named = ", ".join(pods[:_SHOWN])
+        more = f" and {len(pods) - _SHOWN} others" if len(pods) > _SHOWN else ""
+        why = next(
+            (str(b) for u in self.unschedulable for b in u.blockers), "no room on other nodes"
+        )
+        return f"no place for {named}{more}: {why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What would become of the pods of nodes that went away."""
+
+    gone: tuple[str, ...]
+    """The nodes, in the order of names."""
+    moved: tuple[str, ...]
+    """namespace/name of the pods that would be evicted, in order."""
+    placements: Mapping[str, str]
+    """Of these, the ones that would go to a node that is there -> its name."""
+    new_nodes: tuple[NewNode, ...]
+    """Nodes to be made for the others, each with every instance type that will do, cheapest first. With a ceiling on
+    the price, only types with which all new nodes together stay below it."""
+    unschedulable: tuple[Unschedulable, ...]
+    """Pods that would fit nowhere, and why."""
+    refusal: Refusal | None
+    """Why this must not be done; None when every pod has a place within the limits that were set."""
+    usd_per_hour_before: float
+    """What all launched nodes cost now."""
+    gone_usd_per_hour: float
+    """What the nodes cost that go; 0 for those of unknown price."""
+    notes: tuple[str, ...] = ()
+    """What was left out of account."""
+
+    @property
+    def new_usd_per_hour(self) -> float:
+        """What the new nodes cost, each as its cheapest type."""
+        return sum(node.usd_per_hour for node in self.new_nodes)
+
+    @property
+    def saved_usd_per_hour(self) -> float:
+        """What would be saved; negative when it would cost more than now."""
+        return self.gone_usd_per_hour - self.new_usd_per_hour
+
+    @property
+    def usd_per_hour_after(self) -> float:
+        """What all nodes would cost."""
+        return self.usd_per_hour_before - self.saved_usd_per_hour

@@ -1,0 +1,291 @@
+"""What if these nodes went away: where would their pods go, and what would all of it cost?
+
+The question that every method of disruption asks, thousands of times. `prepare` is called once per snapshot and builds
+one problem in which every pod that runs, and may have to move, is counted where it is. `without(names)` then takes
+the named nodes out, makes their reschedulable pods the pods to be placed, and solves that: an edit of arrays
+(`editing`) and a solve of a few classes.
+
+    world = whatif.prepare(snapshot, catalogue, settings, placements)
+    outcome = world.without(frozenset({"node-a", "node-b"}), new_nodes_most=1, below_usd_per_hour=0.34)
+    if outcome.refusal is None: ...
+
+Pods go to nodes that are initialized and not on their way out, in the order of names, and onto new nodes when there
+is no room. Pods that wait already are given what they can have first, so that nobody is moved into their places; those
+that find nothing are left to provisioning and are no part of any outcome.
+
+Source: Karpenter's SimulateScheduling, with these differences: pods that wait do not share new nodes with pods that
+move, and limits count the old node and the new one, because for a while both are there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daiku.model import resources
+from daiku.model.instance_type import Catalogue
+from daiku.model.pod import Pod
+from daiku.scheduling import editing, narrowing, prices, problem, solver
+from daiku.scheduling.catalogue import Types
+from daiku.scheduling.outcome import Outcome, Refusal
+from daiku.scheduling.problem import Problem
+from daiku.scheduling.solution import NewNode, Solution
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WhatIf:
+    """One snapshot, ready to be asked. Made by `prepare`; asking changes nothing."""
+
+    settings: Settings
+    whole: Problem
+    """All pods that may have to move, each counted where it is."""
+    usd_per_hour: Mapping[str, float]
+    """What each launched node costs, by name; 0 when the catalogue does not say."""
+    _movable: Mapping[str, Mapping[int, tuple[str, ...]]]
+    """Node -> class -> pods that would have to move."""
+    _guests: Mapping[str, Mapping[int, tuple[str, ...]]]
+    """The same of pods that wait and are expected there."""
+    _position: Mapping[str, int]
+    """Node -> its position in the snapshot."""
+    _column: Mapping[str, int]
+    """Node -> its index among those that take pods."""
+    _closed: frozenset[int]
+    """Indices of nodes that are not initialized."""
+    _types: Mapping[str, Types]
+    """NodePool -> its instance types."""
+    _total: float
+    """What all launched nodes cost."""
+
+    def without(
+        self,
+        names: frozenset[str],
+        *,
+        new_nodes_most: int | None = None,
+        below_usd_per_hour: float | None = None,
+        closed: frozenset[str] = frozenset(),
+    ) -> Outcome:
+        """Where the reschedulable pods of the nodes would go.
+
+        Args:
+            names: Nodes that go, by `StateNode.name`.
+            new_nodes_most: New nodes that may be made: 0 to use only room that is there, 1 for consolidation (its pods
+                then share one node even if two would be cheaper), None for as many as are cheapest.
+            below_usd_per_hour: What all new nodes together must cost less than, whichever of their types and zones
+                comes of them. With it a new node is of one capacity type only, so that a shortage of spot makes the
+                launch fail and does not buy something dearer.
+            closed: Other nodes that shall take no pod.
+
+        Raises:
+            KeyError: A name is not that of a node in the snapshot.
+        """
+        gone = tuple(sorted(names))
+        positions = [self._position[name] for name in gone]
+        moved = _merged([self._movable.get(name, {}) for name in gone])
+        guests = _merged([self._guests.get(name, {}) for name in gone])
+        solved = Solution()
+        if moved:
+            shut = self._closed | {
+                self._column[name] for name in (*gone, *closed) if name in self._column
+            }
+            asked = editing.edited(
+                self.whole,
+                # Pods are handed out in this order, so those that wait anyway are the ones to be left over.
+                {row: moved.get(row, ()) + guests.get(row, ()) for row in {**moved, **guests}},
+                closed=np.array(sorted(shut), dtype=np.intp),
+                gone=positions,
+            )
+            solved = solver.solve(
+                asked,
+                per_node_usd_per_hour=self.settings.per_node_cost_usd_per_hour,
+                grow=new_nodes_most != 0,
+                min_values_policy=self.settings.min_values_policy,
+                together=new_nodes_most == 1,
+            )
+        pods = tuple(sorted(pod for each in moved.values() for pod in each))
+        return self._outcome(gone, pods, solved, new_nodes_most, below_usd_per_hour)
+
+    def narrowed(
+        self, node: NewNode, *, capacity_type: str, below_usd_per_hour: float = np.inf
+    ) -> NewNode | None:
+        """The same node with fewer instance types; None when none is left, or too few for its `minValues`.
+
+        Args:
+            node: A new node of one of the outcomes.
+            capacity_type: Only types that can be had as this, at its price.
+            below_usd_per_hour: Only types that cost less wherever they are launched.
+        """
+        return narrowing.of_capacity_type(
+            node,
+            self._types[node.pool.meta.name],
+            capacity_type,
+            below_usd_per_hour,
+            min_values_bind=self.settings.min_values_policy == "Strict",
+        )
+
+    def _outcome(
+        self,
+        gone: tuple[str, ...],
+        moved: tuple[str, ...],
+        solved: Solution,
+        new_nodes_most: int | None,
+        below: float | None,
+    ) -> Outcome:
+        mine = dict.fromkeys(moved)
+        made = tuple(node for node in solved.new_nodes if any(pod in mine for pod in node.pods))
+        stuck = tuple(
+            replace(each, pods=pods)
+            for each in solved.unschedulable
+            if (pods := tuple(pod for pod in each.pods if pod in mine))
+        )
+        refusal: Refusal | None = None
+        if stuck:
+            refusal = Refusal(reason="NoPlace", unschedulable=stuck)
+        elif new_nodes_most is not None and len(made) > new_nodes_most:
+            refusal = Refusal(
+                reason="TooManyNewNodes", new_nodes=len(made), new_nodes_most=new_nodes_most
+            )
+        elif below is not None and made:
+            cheaper = self._below(made, below)
+            if cheaper is None:
+                least = sum(node.usd_per_hour for node in made)
+                refusal = Refusal(
+                    reason="NotCheaper", least_usd_per_hour=least, below_usd_per_hour=below
+                )
+            made = cheaper or made
+        return Outcome(
+            gone=gone,
+            moved=moved,
+            placements={p: solved.placements[p] for p in moved if p in solved.placements},
+            new_nodes=made,
+            unschedulable=stuck,
+            refusal=refusal,
+            usd_per_hour_before=self._total,
+            gone_usd_per_hour=sum(self.usd_per_hour.get(name, 0.0) for name in gone),
+            notes=solved.notes,
+        )
+
+    def _below(self, made: tuple[NewNode, ...], below: float) -> tuple[NewNode, ...] | None:
+        """The nodes with the types that keep their price together below `below`; None when there is no such choice."""
+        bind = self.settings.min_values_policy == "Strict"
+        total = sum(node.usd_per_hour for node in made)
+        kept: list[NewNode] = []
+        for node in made:
+            ceiling = below - (total - node.usd_per_hour)
+            types = self._types[node.pool.meta.name]
+            cheaper = narrowing.below(node, types, ceiling, min_values_bind=bind)
+            if cheaper is None:
+                return None
+            kept.append(cheaper)
+        return tuple(kept)
+
+
+def prepare(
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+    placements: Mapping[str, str],
+) -> WhatIf:
+    """Everything that is the same for all questions about `snapshot`.
+
+    Args:
+        snapshot: Nodes and pods.
+        catalogue: What can be bought.
+        settings: How pods are placed.
+        placements: Where pending pods are expected, by this tick's word.
+    """
+    named = {s.claim_name or s.name: s.name for s in snapshot.state_nodes}
+    names = {s.name: s.name for s in snapshot.state_nodes} | named
+    expected = {pod: names[on] for pod, on in placements.items() if on in names}
+    leaving = [s for s in snapshot.state_nodes if s.is_leaving]
+    loose = [
+        *(p for p in snapshot.waiting if p.is_provisionable and p.meta.key not in placements),
+        *(p for s in leaving for p in s.pods if p.is_reschedulable),
+    ]
+    loose = [pod for pod in loose if pod.meta.key not in placements]
+    if loose:
+        asked = problem.build(
+            loose,
+            snapshot,
+            catalogue,
+            taken=_asked_of(expected, snapshot),
+            expected_on=expected,
+            preference_policy=settings.preference_policy,
+        )
+        expected |= solver.solve(asked, grow=False).placements
+    return _prepared(snapshot, catalogue, settings, expected)
+
+
+def _prepared(
+    snapshot: Snapshot, catalogue: Catalogue, settings: Settings, expected: Mapping[str, str]
+) -> WhatIf:
+    """The questions' common ground once every pod that waits is expected somewhere or nowhere."""
+    there = [s for s in snapshot.state_nodes if s.node is not None and not s.is_leaving]
+    movable = {s.name: [p for p in s.pods if p.is_reschedulable] for s in there}
+    guests: dict[str, list[Pod]] = {}
+    for pod in (
+        *snapshot.waiting,
+        *(p for s in snapshot.state_nodes if s.is_leaving for p in s.pods),
+    ):
+        if pod.meta.key in expected:
+            guests.setdefault(expected[pod.meta.key], []).append(pod)
+    every = [pod for pods in (*movable.values(), *guests.values()) for pod in pods]
+    whole = problem.build(
+        every,
+        snapshot,
+        catalogue,
+        taken=_asked_of(expected, snapshot),
+        expected_on=expected,
+        preference_policy=settings.preference_policy,
+        staying=frozenset(pod.meta.key for pod in every),
+    )
+    row_of = {
+        pod: row
+        for row, counted in enumerate(whole.counted)
+        if whole.origin[row] == row
+        for pod in counted.pods
+    }
+    column = {name: index for index, name in enumerate(whole.nodes.names)}
+    usd_per_hour = prices.of_nodes(snapshot, catalogue)
+    return WhatIf(
+        settings=settings,
+        whole=whole,
+        usd_per_hour=usd_per_hour,
+        _movable={name: _by_class(pods, row_of) for name, pods in movable.items()},
+        _guests={name: _by_class(pods, row_of) for name, pods in guests.items()},
+        _position={s.name: index for index, s in enumerate(snapshot.state_nodes)},
+        _column=column,
+        _closed=frozenset(
+            column[s.name]
+            for s in snapshot.state_nodes
+            if s.name in column and not (s.is_initialized and s.node is not None)
+        ),
+        _types={t.pool.meta.name: t.types for t in whole.templates},
+        _total=sum(usd_per_hour.values()),
+    )
+
+
+def _asked_of(expected: Mapping[str, str], snapshot: Snapshot) -> dict[str, dict[str, int]]:
+    """What the pods that are expected on each node will ask of it."""
+    asked: dict[str, list[Mapping[str, int]]] = {}
+    leaving = (p for s in snapshot.state_nodes if s.is_leaving for p in s.pods)
+    for pod in (*snapshot.waiting, *leaving):
+        if pod.meta.key in expected:
+            asked.setdefault(expected[pod.meta.key], []).append(pod.requests)
+    return {name: resources.add(*each) for name, each in asked.items()}
+
+
+def _by_class(pods: Sequence[Pod], row_of: Mapping[str, int]) -> dict[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = {}
+    for key in sorted(pod.meta.key for pod in pods):
+        found.setdefault(row_of[key], []).append(key)
+    return {row: tuple(found[row]) for row in sorted(found)}
+
+
+def _merged(parts: Sequence[Mapping[int, tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
+    found: dict[int, list[str]] = {}
+    for part in parts:
+        for row, pods in part.items():
+            found.setdefault(row, []).extend(pods)
+    return {row: tuple(sorted(found[row])) for row in sorted(found)}
