@@ -57,8 +57,8 @@ class PatchNodeClaim:
     remove_finalizer: bool = False
     labels: Mapping[str, str] | None = None
     """Labels to set."""
-    annotations: Mapping[str, str] | None = None
-    """Annotations to set."""
+    annotations: Mapping[str, str | None] | None = None
+    """Annotations to set; None as value removes."""
     provider_id: str | None = None
     node_name: str | None = None
     image_id: str | None = None

@@ -18,9 +18,8 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.workload import Workload
-from daiku.provisioning import claims, limits
 from daiku.report import Blocker, Unschedulable
-from daiku.scheduling import audit, expected, problem, solver
+from daiku.scheduling import audit, claims, expected, limits, problem, solver
 from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
@@ -185,7 +184,7 @@ def _creations(
             AT,
             given=given[ref],
             taken=taken,
-            ordinal=ordinal,
+            purpose=str(ordinal),
         )
         taken[creation.node_claim.meta.name] = None
         made.append((node, creation))

@@ -21,8 +21,7 @@ from daiku.api import decode
 from daiku.model.instance_type import InstanceType
 from daiku.model.node import Node
 from daiku.model.pod import Pod
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver
+from daiku.scheduling import audit, claims, problem, solver
 from daiku.scheduling.solution import NewNode
 from daiku.settings import Settings
 from daiku_local import down, toolchain, up
@@ -109,7 +108,7 @@ class Planned:
 def launch(new: NewNode, ordinal: int, seed: int, rng: random.Random) -> Planned:
     """One of the ways in which a new node may turn out."""
     given = claims.given_labels(TYPES)
-    made = claims.create(new, TYPES, Settings(), NOW, given=given, taken={}, ordinal=ordinal)
+    made = claims.create(new, TYPES, Settings(), NOW, given=given, taken={}, purpose=str(ordinal))
     claim = made.node_claim
     allowed = claim.requirements & build.needs()
     named = {t.name for t in new.types}
@@ -161,7 +160,7 @@ def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: J
     catalogue = build.catalogue(*TYPES)
     world = build.cluster(*nodes, *pods.values(), pool, build.node_class(), catalogue_of=catalogue)
 
-    solved = solver.solve(problem.build(pods.values(), world.snapshot(NOW), catalogue))
+    solved = solver.solve(problem.build(list(pods.values()), world.snapshot(NOW), catalogue))
 
     planned = [launch(new, i, seed, rng) for i, new in enumerate(solved.new_nodes)]
     nodes += judge.make_nodes(p.manifest for p in planned)

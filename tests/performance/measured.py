@@ -12,8 +12,7 @@ from tests import build
 from daiku import commands
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver
+from daiku.scheduling import audit, claims, problem, solver
 from daiku.scheduling.preferences import Policy
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
@@ -89,7 +88,7 @@ def objections(answer: Solution, snapshot: Snapshot, catalogue: Catalogue) -> in
         ref = node.pool.template.node_class
         types = catalogue.instance_types[ref]
         creation = claims.create(
-            node, types, settings, build.NOW, given=given[ref], taken=made, ordinal=ordinal
+            node, types, settings, build.NOW, given=given[ref], taken=made, purpose=str(ordinal)
         )
         made[creation.node_claim.meta.name] = creation
     of_new = {pod: name for name, each in made.items() for pod in each.pods}

@@ -12,8 +12,7 @@ from daiku.model.instance_type import InstanceType
 from daiku.model.node import Node
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver
+from daiku.scheduling import audit, claims, problem, solver
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -71,7 +70,7 @@ def test_the_audit_finds_nothing_to_object_to(case: Case) -> None:
 
     given = claims.given_labels(case.types)
     creations = [
-        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, ordinal=i)
+        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
         for i, n in enumerate(solved.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}

@@ -14,8 +14,7 @@ from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver
+from daiku.scheduling import audit, claims, problem, solver
 from daiku.scheduling.preferences import Policy
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
@@ -180,7 +179,7 @@ def test_no_rule_between_pods_is_broken(case: Case) -> None:
 
     given = claims.given_labels(case.types)
     creations = [
-        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, ordinal=i)
+        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
         for i, n in enumerate(solved.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}

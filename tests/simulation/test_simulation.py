@@ -9,9 +9,10 @@ from collections.abc import Callable
 import pytest
 from tests.simulation import conftest, faults, shrinking
 
-from daiku.lifecycle import audit, collection, drain, termination
-from daiku.provisioning import limits
+from daiku.lifecycle import audit, collection, termination
+from daiku.model.pod import Pod
 from daiku.runtime.carrier import Carrier
+from daiku.scheduling import limits
 
 
 def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) -> None:
@@ -59,7 +60,7 @@ def _nothing(*_values: object) -> tuple[()]:
             termination, "_end_instance", _everything_left, {"claim lost"}, id="a claim let go early"
         ),
         pytest.param(
-            drain.Pod, "must_not_be_disrupted", lambda *_: False, {"do-not-disrupt"},
+            Pod, "must_not_be_disrupted", _nothing, {"do-not-disrupt"},
             id="a pod evicted that must not be",
         ),
         pytest.param(

@@ -30,7 +30,12 @@ T = TypeVar("T")
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 """Labels or annotations of an object that has none; shared, because thousands have none."""
-POD_ANNOTATIONS: Final = ("karpenter.sh/", "daiku.dev/", "kubernetes.io/config.")
+POD_ANNOTATIONS: Final = (
+    "karpenter.sh/",
+    "daiku.dev/",
+    "kubernetes.io/config.",
+    "controller.kubernetes.io/pod-deletion-cost",
+)
 """Beginnings of the annotations of pods that are read; the rest would only cost memory."""
 
 _list_decoder = msgspec.json.Decoder(wire.RawList)
@@ -145,6 +150,7 @@ def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
         meta=meta(found.metadata),
         selector=found.spec.selector,
         disruptions_allowed=found.status.disruptions_allowed or 0,
+        lets_unready_go=found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
     )
 
 

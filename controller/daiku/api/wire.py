@@ -281,6 +281,7 @@ class BudgetSpec(Wire):
     """spec of a PodDisruptionBudget."""
 
     selector: dict[str, Any] | None = None
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class BudgetStatus(Wire):

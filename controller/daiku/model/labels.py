@@ -25,7 +25,14 @@ DO_NOT_SYNC_TAINTS: Final = "karpenter.sh/do-not-sync-taints"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 NODEPOOL_HASH: Final = "karpenter.sh/nodepool-hash"
 NODEPOOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
+POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+"""Annotation on pods: whom a ReplicaSet deletes first."""
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
+
+DISRUPTION_COMMAND: Final = "daiku.dev/disruption-command"
+"""Annotation on NodeClaims that are about to be disrupted, and on their replacements: the whole decision, as JSON."""
+DISRUPTION_MODE: Final = "daiku.dev/disruption"
+"""Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
 
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 

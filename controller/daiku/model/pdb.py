@@ -16,3 +16,5 @@ class PodDisruptionBudget:
     """`spec.selector` as on the wire (matchLabels, matchExpressions); None selects nothing."""
     disruptions_allowed: int
     """`status.disruptionsAllowed`."""
+    lets_unready_go: bool = False
+    """`spec.unhealthyPodEvictionPolicy` is AlwaysAllow: pods that are not ready may be evicted whatever it allows."""

@@ -12,9 +12,9 @@ from typing import Final
 from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.provisioning import batching, claims, limits, nominations
+from daiku.provisioning import batching, nominations
 from daiku.report import Unschedulable
-from daiku.scheduling import problem, solver
+from daiku.scheduling import claims, limits, problem, solver
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -107,7 +107,7 @@ def _creations(
         ref = node.pool.template.node_class
         types = catalogue.instance_types[ref]
         creation = claims.create(
-            node, types, settings, now, given=given[ref], taken=taken, ordinal=ordinal
+            node, types, settings, now, given=given[ref], taken=taken, purpose=str(ordinal)
         )
         taken[creation.node_claim.meta.name] = None
         creations.append(creation)

@@ -34,7 +34,8 @@ def create(
     *,
     given: frozenset[str],
     taken: Container[str],
-    ordinal: int,
+    purpose: str,
+    annotations: Mapping[str, str] | None = None,
 ) -> CreateNodeClaim:
     """The command that asks for `node`.
 
@@ -45,7 +46,8 @@ def create(
         now: Part of what the name is made from.
         given: What `given_labels` says of `types`.
         taken: Names that exist.
-        ordinal: Which node of this plan it is.
+        purpose: What sets it apart from every other node of this tick; part of what the name is made from.
+        annotations: More annotations for it.
     """
     pool, template = node.pool, node.pool.template
     ref = template.node_class
@@ -56,7 +58,7 @@ def create(
     )
     claim = NodeClaim(
         meta=Meta(
-            name=_name(pool, now, ordinal, taken),
+            name=_name(pool, now, purpose, taken),
             labels={
                 **_custom_labels(requirements, given),
                 **template.labels,
@@ -67,6 +69,7 @@ def create(
                 **template.annotations,
                 labels.NODEPOOL_HASH: nodepool_hash.of(template),
                 labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
+                **(annotations or {}),
             },
             finalizers=(labels.TERMINATION_FINALIZER,),
             owners=(
@@ -131,11 +134,11 @@ def _some_value(requirement: Requirement) -> str:
     return next((number for number in numbers if requirement.has(number)), str(least))
 
 
-def _name(pool: NodePool, now: datetime, ordinal: int, taken: Container[str]) -> str:
+def _name(pool: NodePool, now: datetime, purpose: str, taken: Container[str]) -> str:
     """`<pool>-<five letters or digits>`, of no NodeClaim that exists."""
     attempt = 0
     while True:
-        seed = f"{pool.meta.name}/{pool.meta.uid}/{now.isoformat()}/{ordinal}/{attempt}"
+        seed = f"{pool.meta.name}/{pool.meta.uid}/{now.isoformat()}/{purpose}/{attempt}"
         number = int.from_bytes(sha256(seed.encode()).digest()[:8], "big")
         suffix = ""
         for _ in range(5):
