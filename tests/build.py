@@ -7,7 +7,7 @@ from typing import Any
 
 from daiku import events
 from daiku.events import Object
-from daiku.model import labels, resources
+from daiku.model import labels, nodepool_hash, resources
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.model.daemonset import DaemonSet
@@ -248,6 +248,7 @@ def node_claim(
         labels.CAPACITY_TYPE: capacity_type,
     }
     stages = {"Launched": launched, "Registered": registered, "Initialized": initialized}
+    consistent = {"ConsistentStateFound": True} if initialized else {}
     status: dict[str, Any] = {}
     if launched:
         status = {"provider_id": f"kwok://{name}", "capacity": room, "allocatable": room}
@@ -255,7 +256,10 @@ def node_claim(
         meta=meta(
             name,
             labels={**identity, **(known if launched else {})},
-            annotations=annotations or {},
+            annotations={
+                labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
+                **(annotations or {}),
+            },
             finalizers=(labels.TERMINATION_FINALIZER,),
             deleted=deleted,
             created=since,
@@ -279,7 +283,7 @@ def node_claim(
                     last_transition=since,
                     observed_generation=1,
                 )
-                for kind, done in {**stages, "Ready": initialized}.items()
+                for kind, done in {**stages, **consistent, "Ready": initialized}.items()
             ),
         ),
         **{**status, **fields},

@@ -126,9 +126,10 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
         if keeper is not None:
             keeper.wake()
 
+    settings = cloud_choice.settings(options, parts.cloud)
     loop = Loop(
-        cluster=Cluster(options.settings),
-        settings=options.settings,
+        cluster=Cluster(settings),
+        settings=settings,
         inbox=parts.inbox,
         executor=executor,
         node_classes=parts.node_classes,

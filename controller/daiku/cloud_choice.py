@@ -6,7 +6,7 @@ Providers do not know Kubernetes clients; what they need of the cluster is hande
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from daiku.runtime import clock, interruptions, node_classes
 from daiku.runtime.inbox import Inbox
 from daiku.runtime.options import Options
 from daiku.runtime.pollers import Poller
+from daiku.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,16 @@ def make(options: Options, environ: Mapping[str, str], client: Client) -> CloudP
         StartError: It cannot be built.
     """
     return _kwok(options, client) if options.cloud == "kwok" else _aws(options, environ)
+
+
+def settings(options: Options, cloud: CloudProvider) -> Settings:
+    """The settings of `options`, with what only the cloud knows."""
+    kind = kinds.NODE_CLASSES[cloud.node_class_kind]
+    return replace(
+        options.settings,
+        node_class_kind=(kind.api_version.partition("/")[0], kind.name),
+        repair_policies=cloud.repair_policies if options.settings.is_on("NodeRepair") else (),
+    )
 
 
 def node_class_keeper(

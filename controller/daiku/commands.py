@@ -180,6 +180,8 @@ class PatchNodePool:
     conditions: tuple[Condition, ...] = ()
     nodes: int | None = None
     resources: Mapping[str, int] | None = None
+    class_generation: int | None = None
+    """Generation of its node class that its conditions speak of."""
 
     @property
     def key(self) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+from daiku.model.repair import RepairPolicy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -39,5 +41,13 @@ class Settings:
     """Whether nodes are made for what pods prefer, as long as that is possible. PREFERENCE_POLICY."""
     min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
     """Whether no node is made when fewer values are left than `minValues` asks. MIN_VALUES_POLICY."""
+    repair_policies: tuple[RepairPolicy, ...] = ()
+    """When a node counts as broken, by its cloud's word; none: nothing is repaired (gate NodeRepair)."""
+    node_class_kind: tuple[str, str] | None = None
+    """Group and kind of the node classes whose NodePools and NodeClaims are ours; None: every kind."""
     extra: dict[str, str] = field(default_factory=dict[str, str])
     """Feature gates by name; unknown ones are refused at start."""
+
+    def is_on(self, gate: str) -> bool:
+        """Whether a feature gate is on."""
+        return self.extra.get(gate) == "true"

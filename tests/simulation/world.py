@@ -35,6 +35,7 @@ from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
 
 from daiku.model import labels
+from daiku.model.repair import RepairPolicy
 from daiku.runtime import clock as runtime_clock
 from daiku.settings import Settings
 
@@ -54,6 +55,11 @@ QUIET = 150.0
 """Seconds without any command at the end."""
 SETTLED = 40.0
 """Seconds after which what has become true is written down."""
+REPAIRED = (
+    RepairPolicy(condition="Ready", status="False", toleration=timedelta(seconds=50)),
+    RepairPolicy(condition="Ready", status="Unknown", toleration=timedelta(seconds=30)),
+)
+"""When a node counts as broken, in every second history."""
 DEPTH_MOST = 4
 """Calls that wait inside each other."""
 
@@ -73,6 +79,7 @@ class World:
             cluster_name="sim",
             registration_ttl=timedelta(minutes=3),
             launch_ttl=timedelta(minutes=2),
+            repair_policies=REPAIRED if seed % 2 else (),
         )
         self.invariants = Invariants(self)
         self.workloads = Workloads(self)

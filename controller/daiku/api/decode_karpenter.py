@@ -136,6 +136,7 @@ def _node_pool(found: wire_karpenter.NodePool, problems: list[str]) -> NodePool:
         replicas=spec.replicas,
         conditions=decode.conditions(status.conditions),
         status_nodes=status.nodes,
+        status_class_generation=status.node_class_observed_generation,
         status_resources=None
         if status.resources is None
         else tried("status.resources", {}, lambda: resources.parse(status.resources)),

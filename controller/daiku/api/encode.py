@@ -149,6 +149,8 @@ def node_pool_patches(command: commands.PatchNodePool, found: Current, now: date
         status["nodes"] = command.nodes
     if command.resources is not None:
         status["resources"] = _replacing(found.status.resources, command.resources)
+    if command.class_generation is not None:
+        status["nodeClassObservedGeneration"] = command.class_generation
     if command.conditions:
         status["conditions"] = merged_conditions(found, command.conditions, now)
     changes: Json = {}

@@ -75,6 +75,7 @@ class NodePoolStatus(Wire):
     """status of a NodePool."""
 
     nodes: int | None = None
+    node_class_observed_generation: int | None = None
     resources: Quantities | None = None
     conditions: list[Condition] | None = None
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from daiku.model.instance_type import Catalogue, LaunchOption
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
+from daiku.model.repair import RepairPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,8 @@ class CloudProvider(Protocol):
     """Such as "aws" or "kwok"."""
     node_class_kind: str
     """Kind of the node classes that it understands, such as "EC2NodeClass"."""
+    repair_policies: tuple[RepairPolicy, ...]
+    """When a Node of it counts as broken."""
 
     def catalogue(self, node_classes: Sequence[NodeClass], version: int) -> Catalogue:
         """List what can be bought for each node class that is ready. Cached inside; cheap when nothing changed."""

@@ -1,6 +1,7 @@
 """What a NodePool says about itself: its hash, its nodes, what they add up to, and whether it can be used.
 
-Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation and nodepool.readiness.
+Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation, nodepool.readiness and
+nodepool.registrationhealth.
 """
 
 from collections.abc import Sequence
@@ -8,14 +9,14 @@ from datetime import datetime
 from typing import Final
 
 from daiku.commands import PatchNodePool
-from daiku.lifecycle import conditions
+from daiku.lifecycle import conditions, hydration
 from daiku.model import labels, nodepool_hash, resources
 from daiku.model.condition import Condition, Status, find
 from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
 from daiku.scheduling.problem import template_requirements
-from daiku.state import readiness
+from daiku.state import readiness, registrations
 from daiku.state.snapshot import Snapshot
 
 _COUNTED: Final = (
@@ -38,17 +39,21 @@ def patch(
         labels.NODEPOOL_HASH: nodepool_hash.of(pool.template),
         labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
     }
+    node_class = snapshot.node_classes.get(pool.template.node_class)
+    generation = node_class.meta.generation if node_class is not None else None
     wanted = PatchNodePool(
         name=pool.meta.name,
         resource_version=pool.meta.resource_version,
         annotations=(
             annotations
             if any(pool.meta.annotations.get(k) != v for k, v in annotations.items())
+            and hydration.is_done(pool, snapshot)
             else None
         ),
         conditions=_conditions(pool, snapshot, catalogue, now),
         nodes=len(nodes) if len(nodes) != pool.status_nodes else None,
         resources=total if total != pool.status_resources else None,
+        class_generation=generation if generation != pool.status_class_generation else None,
     )
     nothing = PatchNodePool(name=wanted.name, resource_version=wanted.resource_version)
     return None if wanted == nothing or pool.meta.deleted is not None else wanted
@@ -62,7 +67,39 @@ def _conditions(
         _condition(pool, "NodeClassReady", readiness.node_class_problem(pool, snapshot), now),
     ]
     ready = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
-    return tuple(c for c in (*parts, ready) if c != find(pool.conditions, c.type))
+    wanted = (*parts, ready, _registration(pool, snapshot, now))
+    return tuple(c for c in wanted if c != find(pool.conditions, c.type))
+
+
+def _registration(pool: NodePool, snapshot: Snapshot, now: datetime) -> Condition:
+    """Whether nodes of the pool come to register, by how its last launches ended."""
+    kind, generation = registrations.CONDITION, pool.meta.generation
+    known = find(pool.conditions, kind)
+    results = snapshot.registrations.get(pool.meta.uid, ())
+    failures = [r for r in results if r.reason]
+    node_class = snapshot.node_classes.get(pool.template.node_class)
+    status: Status = "Unknown"
+    reason, message = "AwaitingReconciliation", "object is awaiting reconciliation"
+    if len(failures) >= registrations.FAILURES:
+        status, reason, message = "False", failures[-1].reason, failures[-1].message
+    elif len(failures) < len(results):
+        status, reason, message = "True", "", ""
+    elif (
+        known is not None
+        and known.observed_generation == generation
+        and node_class is not None
+        and node_class.meta.generation == pool.status_class_generation
+    ):
+        return known
+    return conditions.make(
+        pool.conditions,
+        kind=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        generation=generation,
+        now=now,
+    )
 
 
 def _condition(

@@ -1,8 +1,8 @@
 """What was begun is finished: every NodeClaim, Node and NodePool is brought one step further.
 
 Each NodeClaim goes through its stages in order, every time: launch, registration, initialization, limits of time;
-before them all comes what the cloud has said of its instance. A stage that is done says so again and costs nothing.
-One that is being deleted goes through its end instead.
+before them all comes what the cloud has said of its instance, and whether its machine is broken. A stage that is done
+says so again and costs nothing. One that is being deleted goes through its end instead.
 """
 
 from dataclasses import dataclass, field
@@ -12,6 +12,8 @@ from daiku.commands import Command
 from daiku.events import Interrupted
 from daiku.lifecycle import (
     collection,
+    consistency,
+    hydration,
     initialization,
     interruption,
     launch,
@@ -19,11 +21,13 @@ from daiku.lifecycle import (
     nodepools,
     quietness,
     registration,
+    repair,
     termination,
 )
 from daiku.lifecycle.draft import Draft
 from daiku.model.instance_type import Catalogue
 from daiku.settings import Settings
+from daiku.state import ownership
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
@@ -43,14 +47,18 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
     made = Lifecycle()
     warnings = interruption.by_claim(snapshot)
     made.settled += interruption.settled(warnings, snapshot, settings)
+    unhealthy = repair.count(snapshot, settings)
     for state_node in snapshot.state_nodes:
         draft = Draft(state_node.claim, now) if state_node.claim is not None else None
         if draft is not None and not state_node.expected:
             about = warnings.get(state_node.claim_name, ())
             interruption.advance(draft, state_node, about, settings)
+            if not draft.ended:
+                repair.advance(draft, state_node, unhealthy, settings)
             _advance(draft, state_node, snapshot, catalogue, settings)
         node = state_node.node
-        if node is not None and node.meta.deleted is not None:
+        ours = draft is not None or (node is not None and ownership.is_of_ours(node, settings))
+        if node is not None and node.meta.deleted is not None and ours:
             ending = termination.of_node(state_node, node, draft, snapshot, now)
             made.commands += ending.commands
             made.wakes += ending.wakes
@@ -80,6 +88,7 @@ def _advance(
         return
     if draft.ended:
         return
+    hydration.advance(draft, state_node, snapshot)
     launch.advance(draft, snapshot, catalogue, settings)
     registration.advance(draft, snapshot)
     initialization.advance(draft, snapshot)
@@ -87,4 +96,5 @@ def _advance(
         collection.advance(draft, state_node, snapshot)
     if not draft.ended:
         liveness.advance(draft, settings)
+    consistency.advance(draft, state_node)
     quietness.advance(draft, state_node, snapshot)

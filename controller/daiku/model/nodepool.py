@@ -49,5 +49,7 @@ class NodePool:
     """`status.nodes` as it stands; None when it was never written."""
     status_resources: Mapping[str, int] | None = None
     """`status.resources` as it stands; None when it was never written."""
+    status_class_generation: int | None = None
+    """`status.nodeClassObservedGeneration` as it stands."""
     invalid: str = ""
     """Why this NodePool cannot be used (one sentence per mistake, joined by "; "); empty when it can."""

@@ -17,6 +17,7 @@ from daiku.runtime.executor import Executor
 from daiku.runtime.gauges import Gauges
 from daiku.runtime.inbox import Inbox
 from daiku.settings import Settings
+from daiku.state import ownership
 from daiku.state.cluster import Cluster
 from daiku.telemetry import log, metrics
 from daiku.tick import Plan
@@ -47,6 +48,8 @@ class Loop:
     gauges: Gauges = field(default_factory=Gauges)
     is_synced: bool = False
     """Whether every kind has been listed; others may read it."""
+    _foreign: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Names of objects of other controllers that were told of."""
     _dirty: bool = True
     _wake_at: datetime | None = None
     _next: float = 0.0
@@ -87,6 +90,8 @@ class Loop:
         self.cluster.apply(event)
         self._dirty = True
         match event:
+            case events.Seen() if not ownership.is_ours(event.object, self.settings):
+                self._leave_alone(event.object.meta.key)
             case events.Seen() if isinstance(event.object, NodeClass):
                 self._remember(event.object)
             case events.Gone() if event.kind is NodeClass:
@@ -101,6 +106,11 @@ class Loop:
                 self.gauges.carried(event.command)
             case _:
                 pass
+
+    def _leave_alone(self, name: str) -> None:
+        if name not in self._foreign:
+            self._foreign[name] = True
+            _log.info("left alone: its node class is of another controller", name=name)
 
     def _remember(self, node_class: NodeClass) -> None:
         known = self.node_classes.by_ref.get(node_class.ref)

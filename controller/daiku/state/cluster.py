@@ -8,7 +8,7 @@ lost in a restart; the objects and the cloud's list are enough to go on.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 from daiku import commands, events
 from daiku.cloud import errors
@@ -35,9 +35,11 @@ from daiku.model.volume import (
 )
 from daiku.report import Report, Unschedulable
 from daiku.settings import Settings
+from daiku.state import ownership
 from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
 from daiku.state.pods import PodIndex
+from daiku.state.registrations import Registrations
 from daiku.state.snapshot import Nomination, Pool, Snapshot
 from daiku.state.statenode import StateNode
 from daiku.state.volumes import Volumes
@@ -45,21 +47,7 @@ from daiku.state.volumes import Volumes
 if TYPE_CHECKING:
     from daiku.cloud.provider import LaunchedInstance
 
-KINDS: Final[tuple[type[Object], ...]] = (
-    Pod,
-    Node,
-    NodePool,
-    NodeClaim,
-    NodeClass,
-    DaemonSet,
-    PodDisruptionBudget,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    CsiNode,
-    VolumeAttachment,
-)
+KINDS: Final[tuple[type[Object], ...]] = get_args(Object)
 """Every kind that has to be listed before anything is decided."""
 
 _SOLD_OUT: Final = timedelta(minutes=3)
@@ -100,6 +88,7 @@ class Cluster:
         self._launch_failures: dict[str, CloudError] = {}
         self._sold_out: dict[Pool, datetime | None] = {}
         self._interruptions = InterruptionIndex()
+        self._registrations = Registrations()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
         self._nominations: dict[str, Nomination] = {}
@@ -115,7 +104,8 @@ class Cluster:
         """Take in what happened. Applying an event twice changes nothing."""
         match event:
             case events.Seen():
-                self._see(event.object)
+                if ownership.is_ours(event.object, self.settings):
+                    self._see(event.object)
             case events.Gone():
                 self._lose(event.kind, event.key)
             case events.Listed():
@@ -154,6 +144,7 @@ class Cluster:
                 self._nominate(dict.fromkeys(command.pods, claim.meta.name), now)
             case commands.DeleteNodeClaim():
                 self._ending[command.name] = now + _EXPECTED
+                self._registrations.gave_up(self._objects[NodeClaim].get(command.name), command)
             case commands.Launch():
                 self._launch_failures.pop(command.node_claim.meta.name, None)
             case _:
@@ -209,6 +200,7 @@ class Cluster:
             launch_failures=dict(self._launch_failures),
             sold_out={pool: until for pool, until in self._sold_out.items() if until is not None},
             interruptions=self._interruptions.all(),
+            registrations=self._registrations.all(),
             holds=self._inflight.held(now),
             nominations=dict(self._nominations),
             arrivals=self._pods.arrivals(),
@@ -232,7 +224,12 @@ class Cluster:
             self._unschedulable = ()
         if isinstance(seen, Pod):
             self._pods.see(seen, live=self._listed[Pod])
+        elif isinstance(seen, NodePool):
+            self._registrations.see_pool(seen)
+        elif isinstance(seen, NodeClass):
+            self._registrations.see_class(seen)
         elif isinstance(seen, NodeClaim):
+            self._registrations.see_claim(before, seen)
             self._expected.pop(key, None)
             if seen.provider_id:
                 self._launched.pop(key, None)
@@ -241,7 +238,8 @@ class Cluster:
     def _lose(self, kind: type[Object], key: str) -> None:
         if kind is NodeClaim:
             self._expected.pop(key, None)
-        if self._objects[kind].pop(key, None) is None:
+        lost = self._objects[kind].pop(key, None)
+        if lost is None:
             return
         self._inflight.forget(f"{kind.__name__}/{key}")
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
@@ -253,6 +251,8 @@ class Cluster:
             self._inflight.forget(f"Launch/{key}")
         elif kind is Node:
             self._pods.forget_node(key)
+        elif kind is NodePool:
+            self._registrations.lose_pool(lost.meta.uid)
 
     def _fail(self, event: events.Failed) -> None:
         command, error = event.command, event.error

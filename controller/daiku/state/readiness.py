@@ -3,6 +3,7 @@
 Source: Karpenter's nodepool.validation and nodepool.readiness.
 """
 
+from daiku.model import condition
 from daiku.model.nodepool import NodePool
 from daiku.state.snapshot import Snapshot
 
@@ -22,8 +23,11 @@ def node_class_problem(pool: NodePool, snapshot: Snapshot) -> Reason | None:
     if node_class.meta.deleted is not None:
         return "NodeClassTerminating", f"{ref.kind} {ref.name!r} is being deleted"
     if not node_class.ready:
+        said = condition.find(node_class.conditions, "Ready")
         why = node_class.why_not_ready or "its condition Ready is not True yet"
-        return "NodeClassNotReady", f"{ref.kind} {ref.name!r} is not ready: {why}"
+        failed = said is not None and said.status == "False"
+        reason = said.reason if said is not None and failed else "NodeClassReadinessUnknown"
+        return reason or "NodeClassNotReady", f"{ref.kind} {ref.name!r} is not ready: {why}"
     return None
 
 

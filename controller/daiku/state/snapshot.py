@@ -20,6 +20,7 @@ from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
 from daiku.report import Unschedulable
 from daiku.state.inflight import Hold
+from daiku.state.registrations import Result
 from daiku.state.statenode import StateNode
 from daiku.state.volumes import Volumes
 
@@ -78,6 +79,11 @@ class Snapshot:
     """What cannot be had -> until when that is believed."""
     interruptions: tuple[Interrupted, ...] = ()
     """What the cloud has said about instances, oldest first, until it is settled."""
+
+    registrations: Mapping[str, tuple[Result, ...]] = field(
+        default_factory=dict[str, tuple[Result, ...]]
+    )
+    """NodePool uid -> how its last launches ended, oldest first."""
 
     holds: Mapping[str, Hold] = field(default_factory=dict[str, Hold])
     """Command keys for which nothing is planned now."""

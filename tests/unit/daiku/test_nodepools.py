@@ -73,7 +73,7 @@ def test_it_carries_the_hash_of_its_template() -> None:
             build.node_pool(),
             [build.node_class(ready=False, why_not_ready="no subnet")],
             "NodeClassReady",
-            "NodeClassNotReady",
+            "NodeClassReadinessUnknown",
             "False",
             id="node class not ready",
         ),
@@ -115,6 +115,7 @@ def test_nothing_is_written_when_nothing_changed() -> None:
         conditions=made.conditions,
         status_nodes=made.nodes,
         status_resources=made.resources,
+        status_class_generation=made.class_generation,
     )
 
     assert patch(written, build.node_class()) is None

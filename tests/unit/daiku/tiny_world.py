@@ -278,6 +278,9 @@ class World:
                 pool,
                 meta=meta,
                 conditions=tuple(changed.values()),
+                status_class_generation=pool.status_class_generation
+                if patch.class_generation is None
+                else patch.class_generation,
                 status_nodes=pool.status_nodes if patch.nodes is None else patch.nodes,
                 status_resources=pool.status_resources
                 if patch.resources is None

@@ -20,6 +20,7 @@ from daiku.cloud.aws import (
     launcher,
     node_class,
     pricing,
+    repair,
     search,
     terminator,
     wishes,
@@ -38,6 +39,7 @@ from daiku.model import labels
 from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, NodeClassRef
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
+from daiku.model.repair import RepairPolicy
 
 TYPES_EVERY: Final = timedelta(hours=12)
 PRICES_EVERY: Final = timedelta(hours=12)
@@ -71,6 +73,7 @@ class AwsProvider:
     now: Callable[[], datetime]
     name: str = "aws"
     node_class_kind: str = "EC2NodeClass"
+    repair_policies: tuple[RepairPolicy, ...] = repair.POLICIES
     templates: LaunchTemplates = field(init=False)
     addresses: Addresses = field(init=False)
     _launcher: launcher.Launcher = field(init=False)

@@ -10,7 +10,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from daiku.api import decode_karpenter, encode
@@ -21,6 +21,7 @@ from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
+from daiku.model.repair import RepairPolicy
 
 SCHEME: Final = "kwok://"
 WORDS: Final = (
@@ -37,6 +38,13 @@ WORDS: Final = (
     "teak",
     "willow",
 )
+
+
+REPAIR_POLICIES: Final = (
+    RepairPolicy(condition="Ready", status="False", toleration=timedelta(minutes=10)),
+    RepairPolicy(condition="Ready", status="Unknown", toleration=timedelta(minutes=10)),
+)
+"""Source: Karpenter's kwok provider."""
 
 
 class NodeStore(Protocol):
@@ -68,6 +76,7 @@ class KwokProvider:
     now: Callable[[], datetime]
     name: str = "kwok"
     node_class_kind: str = "KWOKNodeClass"
+    repair_policies: tuple[RepairPolicy, ...] = REPAIR_POLICIES
     _coming: dict[str, Instance] = field(default_factory=dict[str, Instance])
     """Nodes whose registration delay is not over."""
 
