@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from daiku_local import down as down_module
-from daiku_local import environment, paths, toolchain, world, world_folder
+from daiku_local import environment, paths, toolchain, weather_cli, world, world_folder
 from daiku_local import status as status_module
 from daiku_local import up as up_module
 
@@ -27,6 +27,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+app.add_typer(weather_cli.app)
 
 MENDABLE = (
     world.NoWorldError,

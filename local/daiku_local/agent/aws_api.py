@@ -13,10 +13,12 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
+from daiku_local import weather_client
 from daiku_local.agent import instance_types
 from daiku_local.agent.instance_types import InstanceType
 from daiku_local.agent.node import Instance
 from daiku_local.agent.objects import Json, dig, items
+from daiku_local.weather_client import WeatherError
 from daiku_local.world import World
 
 STATES = ("pending", "running", "shutting-down", "stopping", "stopped")
@@ -54,8 +56,16 @@ class AwsApi:
             session.client(service, endpoint_url=world.aws_endpoint, config=config)
             for service in ("ec2", "eks", "iam")
         )
+        self._endpoint = world.aws_endpoint
         self._types: dict[str, InstanceType] = {}
         self._zone_ids: dict[str, str] = {}
+
+    def fetch_boot_seconds(self) -> float:
+        """How long machines boot, by the weather."""
+        try:
+            return float(weather_client.get(self._endpoint)["boot_seconds"])
+        except WeatherError as error:
+            raise AwsError("Unreachable", str(error)) from error
 
     def list_instances(self) -> list[Instance]:
         """Every instance that is not terminated."""

@@ -12,8 +12,6 @@ from typing import Any, cast
 from daiku_local.agent.objects import dig, mapping
 
 FILE_NAME = "agent.json"
-BOOT_DELAY_SECONDS = 2.0
-"""A real machine takes 30 s and more; a person who watches a demo should not."""
 LOCAL_REGISTRY = "daiku.local/"
 """First part of the images that run as processes of this machine."""
 
@@ -26,8 +24,8 @@ class SettingsError(Exception):
 class Settings:
     """Settings of the agent."""
 
-    boot_delay_seconds: float
-    """From the moment an instance runs to its Node."""
+    boot_delay_seconds: float | None
+    """From the moment an instance runs to its Node; None: as the weather says (`daiku local weather`)."""
     images: dict[str, tuple[str, ...]]
     """Image name without tag to the command that its entry point is."""
     token_refresh_seconds: float | None
@@ -50,9 +48,7 @@ def read(world_folder: Path) -> Settings:
     if not isinstance(content, dict):
         raise SettingsError(f"{path} holds {content!r}: write an object such as {{}}")
     return Settings(
-        boot_delay_seconds=_seconds(path, content, "boot_delay_seconds") or 0.0
-        if "boot_delay_seconds" in content
-        else BOOT_DELAY_SECONDS,
+        boot_delay_seconds=_seconds(path, content, "boot_delay_seconds"),
         images=built_in_images() | _images(path, content),
         token_refresh_seconds=_seconds(path, content, "token_refresh_seconds"),
     )

@@ -152,8 +152,14 @@ def _boot(services: Services, stop: threading.Event, booted: threading.Event) ->
 
 def _make_boot(services: Services) -> Boot:
     here = services.world
+    aws = AwsApi(here)
+
+    def boot_delay_seconds() -> float:
+        own = services.settings().boot_delay_seconds
+        return aws.fetch_boot_seconds() if own is None else own
+
     boot = Boot(
-        aws=AwsApi(here),
+        aws=aws,
         kubernetes=services.kubernetes,
         cluster=Cluster(
             endpoint=here.kubernetes_endpoint,
@@ -162,7 +168,7 @@ def _make_boot(services: Services) -> Boot:
             kubelet_version=_kubelet_version(services.kubernetes, here),
         ),
         folder=Path(here.folder),
-        boot_delay_seconds=lambda: services.settings().boot_delay_seconds,
+        boot_delay_seconds=boot_delay_seconds,
     )
     boot.remember()
     return boot

@@ -8,6 +8,7 @@ from daiku_local.aws import operations
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.errors import AwsError, NotOurs
 from daiku_local.aws.moto_door import ServiceException
+from daiku_local.aws.weather import Forecast, Refusal
 from daiku_local.aws.wire import reply as replies
 from daiku_local.aws.wire.call import Call
 from daiku_local.aws.wire.reply import Reply
@@ -36,8 +37,10 @@ class Dispatcher:
         if delay_ms := cloud.weather.forecast.latency_ms:
             time.sleep(delay_ms / 1000)
         try:
+            if refusal := cloud.weather.refusal(call.operation):
+                raise _refused(refusal)
             if not cloud.weather.admits(call.operation, call.service):
-                raise _throttled(call.service)
+                raise _throttled(call.service, cloud.weather.forecast)
             return self._perform(call, forward)
         except AwsError as error:
             return replies.of_error(call.service, error)
@@ -92,9 +95,15 @@ def _asked(call: Call) -> Asked:
     return Asked(call.parameters(), region=call.region, access_key=call.access_key)
 
 
-def _throttled(service: str) -> AwsError:
+def _refused(refusal: Refusal) -> AwsError:
+    wait = refusal.retry_after_seconds
+    return AwsError(refusal.code, refusal.message, status=refusal.status, retry_after_seconds=wait)
+
+
+def _throttled(service: str, forecast: Forecast) -> AwsError:
     code, message, status = THROTTLED.get(service, ("ThrottlingException", "Rate exceeded", 400))
-    return AwsError(code, message, status=status)
+    wait = forecast.throttle_retry_after_seconds
+    return AwsError(code, message, status=status, retry_after_seconds=wait)
 
 
 def _unsupported(call: Call) -> AwsError:

@@ -15,14 +15,24 @@ class AwsError(Exception):
     fields: dict[str, Any]
     """Members of the error beside its message, where its protocol has them (REST-JSON)."""
 
+    retry_after_seconds: float | None
+    """Value of the header Retry-After, None for none."""
+
     def __init__(
-        self, code: str, message: str, *, status: int = 400, fields: dict[str, Any] | None = None
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 400,
+        fields: dict[str, Any] | None = None,
+        retry_after_seconds: float | None = None,
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.status = status
         self.fields = fields or {}
+        self.retry_after_seconds = retry_after_seconds
 
 
 class NotOurs(Exception):

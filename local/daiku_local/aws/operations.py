@@ -65,7 +65,8 @@ OWN: dict[Key, Handler] = {
 """Operations answered here, by service and name."""
 
 BEFORE: dict[Key, Check] = {
-    ("ec2", name): check for name, check in (guards.BEFORE | templates.BEFORE).items()
+    ("ec2", name): check
+    for name, check in (guards.BEFORE | lifecycle.BEFORE | templates.BEFORE).items()
 }
 """Checks before moto answers: they raise AwsError where AWS would refuse and moto would not."""
 

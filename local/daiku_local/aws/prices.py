@@ -60,7 +60,7 @@ USD_PER_GIB_OTHERWISE = 0.0056
 SPOT_FRACTION_LEAST = 0.30
 SPOT_FRACTION_MOST = 0.43
 SPOT_SWING = 0.02
-DAY_SECONDS = 86_400
+DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +108,26 @@ def _rate(family: str) -> float | None:
     return rate * 0.95 if parts["rest"] == "-flex" else rate
 
 
-def spot_fraction(instance_type: str, zone: str, seconds: float) -> float:
-    """Share of the list price that a spot instance costs, in [0.28, 0.45].
+def spot_fraction(
+    instance_type: str,
+    zone: str,
+    seconds: float,
+    *,
+    swing: float = SPOT_SWING,
+    swing_seconds: float = DAY_SECONDS,
+) -> float:
+    """Share of the list price that a spot instance costs, in [0.28, 0.45] with the usual swing, never below 0.01.
 
     Args:
         instance_type: Name of the type.
         zone: Availability zone.
-        seconds: When, since 1970; the price swings once a day.
+        seconds: When, since 1970.
+        swing: By how much it goes up and down.
+        swing_seconds: How long that takes; 0: it does not move.
     """
     digest = hashlib.sha256(f"{instance_type}@{zone}".encode()).digest()
     level = int.from_bytes(digest[:4]) / 2**32
     phase = int.from_bytes(digest[4:8]) / 2**32
     middle = SPOT_FRACTION_LEAST + level * (SPOT_FRACTION_MOST - SPOT_FRACTION_LEAST)
-    return middle + SPOT_SWING * math.sin(2 * math.pi * (seconds / DAY_SECONDS + phase))
+    turns = seconds / swing_seconds if swing_seconds else 0.0
+    return max(0.01, middle + swing * math.sin(2 * math.pi * (turns + phase)))

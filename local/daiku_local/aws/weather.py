@@ -1,15 +1,18 @@
 """The weather: what AWS does to its customers, as an experiment sets it.
 
 A forecast is one immutable value, replaced as a whole by `PUT /_weather`; what a forecast leaves
-out is fair weather. Not here: interruptions (`interruptions`), eventual consistency, price moves.
+out is fair weather. What is counted (instances that a pool has left, calls that are refused) counts from there.
+Not here: interruptions (`interruptions`). `daiku local weather` sets it from the command line.
 """
 
 import dataclasses
 import math
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from daiku_local.aws import prices
 from daiku_local.aws.clock import Now
 
 ANY = "*"
@@ -36,7 +39,7 @@ class BadForecastError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoldOut:
-    """Pools without capacity; "*" stands for every value."""
+    """Pools without capacity, or with little; "*" stands for every value."""
 
     instance_type: str = ANY
     """Instance type, such as "m5.large"."""
@@ -44,6 +47,12 @@ class SoldOut:
     """Availability zone, such as "us-west-2a"."""
     capacity_type: str = ANY
     """"on-demand" or "spot"."""
+    code: str = "InsufficientInstanceCapacity"
+    """Error code of the answer."""
+    message: str = ""
+    """What it says; empty: what EC2 says when it has no capacity."""
+    left: int = 0
+    """Instances that these pools together still have."""
 
     def covers(self, instance_type: str, zone: str, capacity_type: str) -> bool:
         """Whether a pool is among these."""
@@ -55,13 +64,49 @@ class SoldOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Calls that are refused before they are looked at."""
+
+    operation: str
+    """Operation of any service, such as "CreateFleet"."""
+    code: str
+    """Error code, such as "UnauthorizedOperation"."""
+    message: str = "refused by the weather"
+    """What the answer says."""
+    status: int = 400
+    """HTTP status."""
+    times: int | None = None
+    """How many calls; None: all of them."""
+    retry_after_seconds: float | None = None
+    """Value of the header Retry-After; None: none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotMove:
+    """Spot prices that are not as usual."""
+
+    factor: float
+    """By which they are multiplied."""
+    instance_type: str = ANY
+    """Instance type, such as "m5.large"."""
+    zone: str = ANY
+    """Availability zone, such as "us-west-2a"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """The weather until the next forecast."""
 
     sold_out: tuple[SoldOut, ...] = ()
-    """Pools that answer InsufficientInstanceCapacity."""
+    """Pools that have no instance, or few; the first that covers a pool counts."""
+    contested_pools: int = 0
+    """How many pools of each fleet, its first choices, answer InsufficientInstanceCapacity; never all of them."""
+    refusals: tuple[Refusal, ...] = ()
+    """Calls that are refused; of an operation the first that is not used up."""
     boot_seconds: float = 2.0
     """Time from a running instance to its Node; the agent reads it."""
+    unseen_seconds: float = 0.0
+    """How long a new instance is not described, and its id not known."""
     pending_seconds: float = 1.0
     """Time that an instance is pending."""
     stopping_seconds: float = 1.0
@@ -74,6 +119,14 @@ class Forecast:
     """Time that every request waits before it is looked at."""
     throttle: dict[str, float] = dataclasses.field(default_factory=dict[str, float])
     """Requests per second that an operation admits, by its name; the burst is one second's worth."""
+    throttle_retry_after_seconds: float | None = None
+    """Value of the header Retry-After of throttled calls; None: none."""
+    spot_moves: tuple[SpotMove, ...] = ()
+    """Spot prices that are not as usual; the first that covers a pool counts."""
+    spot_swing: float = 0.02
+    """By which share of the list price a spot price goes up and down."""
+    spot_swing_seconds: float = 86_400.0
+    """How long that takes, up and down again."""
 
     request_buckets: bool = False
     """Whether EC2 admits no more calls than its buckets of requests hold."""
@@ -96,27 +149,35 @@ def read(content: Any) -> Forecast:
     if unknown := sorted(set(values) - set(known)):
         raise BadForecastError(f"unknown in a forecast: {unknown}; known are {known}")
     try:
-        values["sold_out"] = tuple(SoldOut(**pool) for pool in values.get("sold_out", ()))
+        for name, kind in (("sold_out", SoldOut), ("refusals", Refusal), ("spot_moves", SpotMove)):
+            values[name] = tuple(kind(**each) for each in values.get(name, ()))
         values["throttle"] = {
             str(name): float(rate) for name, rate in dict(values.get("throttle", {})).items()
         }
         for name in known:
-            if name.endswith(("_seconds", "_ms")) and name in values:
-                values[name] = float(values[name])
+            if name.endswith(("_seconds", "_ms", "_swing")) and values.get(name) is not None:
+                values[name] = _not_negative(name, float(values[name]))
         forecast = Forecast(**values)
     except (TypeError, ValueError) as error:
         raise BadForecastError(f"cannot read {content!r}: {error}") from error
     return forecast
 
 
+def _not_negative(name: str, value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {value}: give 0 or more")
+    return value
+
+
 class Weather:
-    """The forecast in force, and how much of each throttled operation's allowance is left."""
+    """The forecast in force, and what of it is used up."""
 
     def __init__(self, now: Now) -> None:
         self._now = now
         self._lock = threading.Lock()
         self._forecast = Forecast()
         self._allowance: dict[str, tuple[float, float]] = {}
+        self._used: Counter[SoldOut | Refusal] = Counter()
 
     @property
     def forecast(self) -> Forecast:
@@ -128,11 +189,53 @@ class Weather:
         with self._lock:
             self._forecast = forecast
             self._allowance.clear()
+            self._used.clear()
+
+    def shortage(self, instance_type: str, zone: str, capacity_type: str) -> SoldOut | None:
+        """What makes a pool scarce; None: it has all one could ask for."""
+        pools = self._forecast.sold_out
+        return next((p for p in pools if p.covers(instance_type, zone, capacity_type)), None)
+
+    def left(self, scarce: SoldOut) -> int:
+        """How many instances scarce pools have now."""
+        with self._lock:
+            return max(0, scarce.left - self._used[scarce])
+
+    def use(self, scarce: SoldOut | None, count: int) -> None:
+        """Instances of a pool were launched."""
+        if scarce is not None:
+            with self._lock:
+                self._used[scarce] += count
 
     def is_sold_out(self, instance_type: str, zone: str, capacity_type: str) -> bool:
-        """Whether a pool has no capacity now."""
-        pools = self._forecast.sold_out
-        return any(pool.covers(instance_type, zone, capacity_type) for pool in pools)
+        """Whether a pool has no instance now."""
+        scarce = self.shortage(instance_type, zone, capacity_type)
+        return scarce is not None and self.left(scarce) == 0
+
+    def refusal(self, operation: str) -> Refusal | None:
+        """Why a call of an operation is refused; it counts as refused then."""
+        with self._lock:
+            for refusal in self._forecast.refusals:
+                is_used_up = refusal.times is not None and self._used[refusal] >= refusal.times
+                if refusal.operation == operation and not is_used_up:
+                    self._used[refusal] += 1
+                    return refusal
+        return None
+
+    def spot_fraction(self, instance_type: str, zone: str, seconds: float) -> float:
+        """Share of the list price that a spot instance costs at an instant."""
+        forecast = self._forecast
+        usual = prices.spot_fraction(
+            instance_type,
+            zone,
+            seconds,
+            swing=forecast.spot_swing,
+            swing_seconds=forecast.spot_swing_seconds,
+        )
+        for move in forecast.spot_moves:
+            if move.instance_type in (ANY, instance_type) and move.zone in (ANY, zone):
+                return usual * move.factor
+        return usual
 
     def admits(self, operation: str, service: str = "") -> bool:
         """Whether a call of an operation is let in now; a call that is let in uses up one."""

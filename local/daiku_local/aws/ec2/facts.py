@@ -77,16 +77,3 @@ def on_demand_usd(instance_type: str) -> float:
             accelerators=sum(device.get("Count", 1) for device in devices),
         )
     )
-
-
-def spot_usd(instance_type: str, zone: str, seconds: float) -> float:
-    """Spot price per hour at an instant, to four digits as EC2 gives it."""
-    fraction = prices.spot_fraction(instance_type, zone, seconds)
-    return round(on_demand_usd(instance_type) * fraction, 4)
-
-
-def usd(instance_type: str, zone: str, capacity_type: str, seconds: float) -> float:
-    """Price per hour of a pool."""
-    if capacity_type == SPOT:
-        return spot_usd(instance_type, zone, seconds)
-    return on_demand_usd(instance_type)

@@ -15,7 +15,15 @@ from typing import Any
 
 from daiku_local.aws import clock
 from daiku_local.aws.cloud import Asked, Cloud
-from daiku_local.aws.ec2 import allocation, facts, instances, launch, lifecycle, templates
+from daiku_local.aws.ec2 import (
+    allocation,
+    facts,
+    instances,
+    launch,
+    lifecycle,
+    spot_prices,
+    templates,
+)
 from daiku_local.aws.ec2.records import Fleet
 from daiku_local.aws.errors import AwsError
 from daiku_local.aws.moto_door import ServiceException
@@ -153,7 +161,7 @@ def _candidates(
             zone = zones.get(str(_subnet_id(merged)), str(zone or ""))
             name = str(merged.get("InstanceType") or "")
             known = facts.description(name) is not None
-            price = facts.usd(name, zone, capacity_type, now) if known else 0.0
+            price = _usd(cloud, name, zone, capacity_type, now) if known else 0.0
             pool = allocation.Pool(
                 position=len(found),
                 instance_type=name,
@@ -163,6 +171,12 @@ def _candidates(
             )
             found.append(Candidate(version=version, override=override, merged=merged, pool=pool))
     return found
+
+
+def _usd(cloud: Cloud, name: str, zone: str, capacity_type: str, now: float) -> float:
+    if capacity_type == facts.SPOT:
+        return spot_prices.usd(cloud, name, zone, now)
+    return facts.on_demand_usd(name)
 
 
 def _subnet_id(merged: Mapping[str, Any]) -> str | None:
@@ -179,10 +193,13 @@ def _take(
     count: int,
 ) -> None:
     """Launch up to `count` instances from the candidates in their order; note what went wrong."""
-    for candidate in ordered:
+    contested = min(cloud.weather.forecast.contested_pools, len(ordered) - 1)
+    for rank, candidate in enumerate(ordered):
         if count == 0:
             return
         try:
+            if rank < contested:
+                raise instances.sold_out(candidate.pool.instance_type, candidate.pool.zone)
             launched = _launch(cloud, answer["FleetId"], candidate, capacity_type, count)
         except (AwsError, ServiceException) as error:
             answer["Errors"].append(
@@ -210,10 +227,15 @@ def _launch(
 ) -> list[str]:
     tags = {**candidate.version.tags, "aws:ec2:fleet-id": fleet_id}
     order = launch.prepare(cloud, candidate.merged, capacity_type=capacity_type, extra_tags=tags)
-    if cloud.weather.is_sold_out(order.instance_type, order.place.zone, capacity_type):
-        raise instances.sold_out(order.instance_type, order.place.zone)
-    free = max(1, min(count, int(order.place.subnet.available_ip_address_count)))
-    return [str(instance.id) for instance in launch.perform(cloud, order, free)]
+    zone = order.place.zone
+    scarce = cloud.weather.shortage(order.instance_type, zone, capacity_type)
+    left = count if scarce is None else cloud.weather.left(scarce)
+    if scarce is not None and left == 0:
+        raise instances.sold_out(order.instance_type, zone, scarce.code, scarce.message)
+    free = max(1, min(count, left, int(order.place.subnet.available_ip_address_count)))
+    launched = [str(instance.id) for instance in launch.perform(cloud, order, free)]
+    cloud.weather.use(scarce, len(launched))
+    return launched
 
 
 def _record(cloud: Cloud, asked: Asked, fleet_id: str, answer: dict[str, Any]) -> None:

@@ -62,10 +62,13 @@ def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
         )
     lifecycle.check_dry_run(asked)
     instances = (
-        lifecycle.find(cloud, wanted)
+        lifecycle.find_seen(cloud, wanted)
         if wanted
         else [
-            one for reservation in cloud.ec2.reservations.values() for one in reservation.instances
+            one
+            for reservation in cloud.ec2.reservations.values()
+            for one in reservation.instances
+            if lifecycle.is_seen(cloud, one)
         ]
     )
     rows = [{**show(cloud, one), "ReservationId": _reservation_id(one)} for one in instances]
@@ -264,6 +267,8 @@ def run(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     if cloud.weather.is_sold_out(order.instance_type, order.place.zone, capacity_type):
         raise sold_out(order.instance_type, order.place.zone)
     instances = launch.perform(cloud, order, int(asked.get("MaxCount") or 1))
+    pool = order.instance_type, order.place.zone, capacity_type
+    cloud.weather.use(cloud.weather.shortage(*pool), len(instances))
     reservation_id = _reservation_id(instances[0])
     if token:
         cloud.launches.by_token[token] = (digest, reservation_id)
@@ -283,14 +288,13 @@ def _again(cloud: Cloud, token: str, digest: str) -> dict[str, Any]:
     return _reservation(cloud, reservation_id, [show(cloud, one) for one in instances])
 
 
-def sold_out(instance_type: str, zone: str) -> AwsError:
-    """The error of a pool that has no capacity."""
-    return AwsError(
-        "InsufficientInstanceCapacity",
+def sold_out(instance_type: str, zone: str, code: str = "", message: str = "") -> AwsError:
+    """The error of a pool that has no capacity, or of one that says no otherwise."""
+    usual = (
         f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you "
-        f"requested ({zone}). Our system will be working on provisioning additional capacity.",
-        status=500,
+        f"requested ({zone}). Our system will be working on provisioning additional capacity."
     )
+    return AwsError(code or "InsufficientInstanceCapacity", message or usual, status=500)
 
 
 HANDLERS = {"DescribeInstances": describe, "RunInstances": run}

@@ -170,6 +170,7 @@ def _dress(cloud: Cloud, order: Order, instance: Any) -> None:
         template=order.merged,
         client_token=order.client_token,
         number=next(cloud.launches.numbers),
+        at=cloud.now(),
     )
     if order.profile is not None:
         launch.profile_arn, launch.profile_id = str(order.profile.arn), str(order.profile.id)

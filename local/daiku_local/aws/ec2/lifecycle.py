@@ -63,6 +63,32 @@ def end(cloud: Cloud, instance: Any) -> None:
     cloud.timeline.after(cloud.weather.forecast.stopping_seconds, terminate)
 
 
+def is_seen(cloud: Cloud, instance: Any) -> bool:
+    """Whether EC2 describes an instance already; a new one is not known everywhere at once."""
+    launched = cloud.launches.by_instance.get(str(instance.id))
+    return launched is None or cloud.now() - launched.at >= cloud.weather.forecast.unseen_seconds
+
+
+def find_seen(cloud: Cloud, instance_ids: list[str]) -> list[Any]:
+    """Moto's instances of these ids, in their order, as a client sees them.
+
+    Raises:
+        AwsError: An id has another form, or there is no such instance, or it is too new.
+    """
+    found = find(cloud, instance_ids)
+    for instance in found:
+        if not is_seen(cloud, instance):
+            raise AwsError(
+                "InvalidInstanceID.NotFound", f"The instance ID '{instance.id}' does not exist"
+            )
+    return found
+
+
+def check_tagged(cloud: Cloud, asked: Asked) -> None:
+    """CreateTags: an instance that is not seen yet cannot be tagged either."""
+    find_seen(cloud, [one for one in asked.get("Resources", []) if one.startswith("i-")])
+
+
 def find(cloud: Cloud, instance_ids: list[str]) -> list[Any]:
     """Moto's instances of these ids, in their order.
 
@@ -91,7 +117,7 @@ def find(cloud: Cloud, instance_ids: list[str]) -> list[Any]:
 
 def terminate_instances(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     """TerminateInstances: all of them, or none when one is unknown or protected."""
-    instances = find(cloud, asked.get("InstanceIds", []))
+    instances = find_seen(cloud, asked.get("InstanceIds", []))
     for instance in instances:
         if instance.disable_api_termination:
             raise AwsError(
@@ -134,3 +160,4 @@ def check_dry_run(asked: Asked) -> None:
 
 
 HANDLERS = {"TerminateInstances": terminate_instances}
+BEFORE = {"CreateTags": check_tagged}

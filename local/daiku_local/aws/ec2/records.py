@@ -24,6 +24,8 @@ class Launch:
     """Token of the request."""
     number: int = 0
     """Number of the launch, counted over the account from 1."""
+    at: float = 0.0
+    """When it was, in seconds since 1970."""
     written: tuple[dict[str, Any], str] | None = None
     """The instance as it was shown last, and the text that this took on the wire."""
 

@@ -43,10 +43,10 @@ def describe(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     size = int(asked.get("MaxResults") or PAGE)
     first = int(asked.get("NextToken") or 0)
     if asked.get("Filters"):
-        rows = filters.keep([_row(*pool) for pool in pools], asked["Filters"], FILTERS)
+        rows = filters.keep([_row(cloud, *pool) for pool in pools], asked["Filters"], FILTERS)
         total, page = len(rows), rows[first : first + size]
     else:
-        total, page = len(pools), [_row(*pool) for pool in pools[first : first + size]]
+        total, page = len(pools), [_row(cloud, *pool) for pool in pools[first : first + size]]
     rest = first + size < total
     return {"SpotPriceHistory": page, "NextToken": str(first + size) if rest else ""}
 
@@ -59,12 +59,18 @@ def _instants(start: float, end: float) -> list[float]:
     return [end, *(at for at in before if at < end)]
 
 
-def _row(instance_type: str, zone: str, at: float) -> dict[str, Any]:
+def usd(cloud: Cloud, instance_type: str, zone: str, seconds: float) -> float:
+    """Spot price per hour at an instant, to four digits as EC2 gives it."""
+    fraction = cloud.weather.spot_fraction(instance_type, zone, seconds)
+    return round(facts.on_demand_usd(instance_type) * fraction, 4)
+
+
+def _row(cloud: Cloud, instance_type: str, zone: str, at: float) -> dict[str, Any]:
     return {
         "AvailabilityZone": zone,
         "InstanceType": instance_type,
         "ProductDescription": PRODUCT,
-        "SpotPrice": f"{facts.spot_usd(instance_type, zone, at):.6f}",
+        "SpotPrice": f"{usd(cloud, instance_type, zone, at):.6f}",
         "Timestamp": clock.moment(at),
     }
 

@@ -52,6 +52,13 @@ def of_result(signing_name: str, operation: str, result: Mapping[str, Any]) -> R
 
 def of_error(signing_name: str, error: AwsError) -> Reply:
     """The reply that carries an error."""
+    reply = _of_error(signing_name, error)
+    if error.retry_after_seconds is not None:
+        reply.headers["Retry-After"] = f"{error.retry_after_seconds:g}"
+    return reply
+
+
+def _of_error(signing_name: str, error: AwsError) -> Reply:
     protocol = models.protocol(signing_name)
     request_id = str(uuid.uuid4())
     if protocol in ("json", "rest-json"):

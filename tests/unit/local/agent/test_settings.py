@@ -14,7 +14,7 @@ def _write(folder: Path, text: str) -> None:
 def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     found = settings.read(tmp_path)
 
-    assert found.boot_delay_seconds == 2
+    assert found.boot_delay_seconds is None, "as the weather says"
     assert found.token_refresh_seconds is None
     assert list(found.images) == ["daiku.local/controller"]
     assert found.images["daiku.local/controller"][0].endswith("/bin/daiku")

@@ -26,7 +26,10 @@ def test_what_a_forecast_leaves_out_is_fair_weather() -> None:
 def test_a_forecast_is_shown_as_it_was_given() -> None:
     given = {"sold_out": [{"instance_type": "m5.large", "zone": "*", "capacity_type": "spot"}]}
 
-    assert weather.read(given).as_json()["sold_out"] == tuple(given["sold_out"])
+    (shown,) = weather.read(given).as_json()["sold_out"]
+
+    assert shown.items() >= given["sold_out"][0].items()
+    assert weather.read(weather.read(given).as_json()) == weather.read(given)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +96,56 @@ def test_changes_happen_in_the_order_of_their_time_once_it_has_come() -> None:
     timeline.settle()
 
     assert done == ["first", "second"]
+
+
+def test_a_scarce_pool_has_what_is_left_and_then_nothing() -> None:
+    sky = weather.Weather(Clock())
+    sky.change(weather.read({"sold_out": [{"instance_type": "m5.large", "left": 3}]}))
+    scarce = sky.shortage("m5.large", "a", "spot")
+    assert scarce is not None
+
+    sky.use(scarce, 2)
+    assert sky.left(scarce) == 1
+    sky.use(sky.shortage("m5.large", "b", "on-demand"), 1)
+
+    assert sky.is_sold_out("m5.large", "c", "spot")
+    assert not sky.is_sold_out("m5.xlarge", "c", "spot")
+
+
+def test_calls_are_refused_as_often_as_is_said() -> None:
+    sky = weather.Weather(Clock())
+    first = {"operation": "CreateFleet", "code": "InternalError", "times": 2}
+    then = {"operation": "CreateFleet", "code": "AccessDenied", "times": 1}
+    sky.change(weather.read({"refusals": [first, then]}))
+
+    said = [sky.refusal("CreateFleet") for _ in range(4)]
+
+    assert [r.code if r else None for r in said] == [
+        "InternalError",
+        "InternalError",
+        "AccessDenied",
+        None,
+    ]
+    assert sky.refusal("DescribeInstances") is None
+
+
+def test_spot_prices_move_by_what_the_forecast_says() -> None:
+    sky = weather.Weather(Clock())
+    sky.change(weather.read({"spot_swing": 0}))
+    usual = sky.spot_fraction("m5.large", "a", 0)
+    assert usual == sky.spot_fraction("m5.large", "a", 40_000)
+
+    sky.change(
+        weather.read({"spot_swing": 0, "spot_moves": [{"factor": 4, "instance_type": "m5.large"}]})
+    )
+
+    assert sky.spot_fraction("m5.large", "a", 0) == pytest.approx(4 * usual)
+    assert sky.spot_fraction("m5.xlarge", "a", 0) < 1
+
+
+@pytest.mark.parametrize(
+    "content", [{"boot_seconds": -1}, {"unseen_seconds": float("inf")}, {"refusals": [{}]}]
+)
+def test_values_that_make_no_sense_are_refused(content: object) -> None:
+    with pytest.raises(weather.BadForecastError):
+        weather.read(content)

@@ -1,0 +1,207 @@
+"""`daiku local weather`: what the stand-in AWS does to its customers, set by hand.
+
+Each command reads the forecast in force, changes one thing and puts it back; counts (instances that a pool has left,
+calls that are refused) begin anew with it.
+"""
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import boto3.session
+import botocore.exceptions
+import typer
+
+from daiku_local import paths, weather_client, world
+from daiku_local.weather_client import Json, WeatherError
+
+app = typer.Typer(
+    name="weather",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="""Have the stand-in AWS behave as AWS does on a bad day, and see what the controller makes of it.
+
+    \b
+    A walk:
+      daiku local weather show                                 what is in force
+      daiku local weather sold-out --zone us-west-2a --capacity-type spot
+                                                               no spot in one zone
+      daiku local weather set contested_pools=1                the cheapest pool of every launch says no
+      daiku local weather refuse CreateFleet UnauthorizedOperation --times 3
+      daiku local weather set boot_seconds=40 unseen_seconds=5 latency_ms=200
+      daiku local weather set request_buckets=true             EC2's own limits of requests
+      daiku local weather spot-price --factor 4 --type m5.large
+      daiku local weather interrupt i-0123456789abcdef0        two minutes' notice, then it is gone
+      daiku local weather message 'not JSON'                   into the interruption queue
+      daiku local weather fair                                 as if nothing had been
+
+    Every answer is the forecast that is now in force, as JSON.""",
+)
+ANY = "*"
+_SET_HELP = """Change settings by name, such as boot_seconds, pending_seconds, unseen_seconds, latency_ms.
+
+\b
+Requests a second by operation:        set 'throttle={"DescribeInstances": 1}'
+How long the throttled are to wait:    set throttle_retry_after_seconds=5"""
+
+
+@app.command()
+def show() -> None:
+    """Show the forecast in force: every setting with its value."""
+    with _mended():
+        _say(weather_client.get(_endpoint()))
+
+
+@app.command()
+def fair() -> None:
+    """Make the weather fair: nothing is sold out, refused, slow or dear."""
+    with _mended():
+        _say(weather_client.put(_endpoint(), {}))
+
+
+@app.command("set", help=_SET_HELP)
+def set_values(
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=VALUE...",
+            help="Such as boot_seconds=30; `show` lists the names. A value is JSON.",
+        ),
+    ],
+) -> None:
+    """Change settings by name."""
+    with _mended():
+        _change(lambda forecast: forecast.update(map(_pair, settings)))
+
+
+@app.command("sold-out")
+def sold_out(
+    kind: Annotated[str, typer.Option("--type", help="Instance type; * is every one.")] = ANY,
+    zone: Annotated[str, typer.Option(help="Zone; * is every one.")] = ANY,
+    capacity_type: Annotated[str, typer.Option(help="spot, on-demand, or * for both.")] = ANY,
+    left: Annotated[int, typer.Option(help="Instances that these pools still have.", min=0)] = 0,
+    code: Annotated[str, typer.Option(help="Error code of the answer.")] = (
+        "InsufficientInstanceCapacity"
+    ),
+) -> None:
+    """Have pools say that they have no instance, or none after `--left` more."""
+    pool = {
+        "instance_type": kind,
+        "zone": zone,
+        "capacity_type": capacity_type,
+        "left": left,
+        "code": code,
+    }
+    with _mended():
+        _change(lambda forecast: forecast["sold_out"].append(pool))
+
+
+@app.command()
+def refuse(
+    operation: Annotated[str, typer.Argument(help="Such as CreateFleet or ReceiveMessage.")],
+    code: Annotated[str, typer.Argument(help="AWS's error code, such as UnauthorizedOperation.")],
+    times: Annotated[int | None, typer.Option(help="How many calls; left out: all.", min=1)] = None,
+    retry_after: Annotated[
+        float | None, typer.Option(help="Seconds that the answer asks to wait.", min=0)
+    ] = None,
+    message: Annotated[str, typer.Option(help="What the answer says.")] = "refused by the weather",
+) -> None:
+    """Have an operation refused before it is looked at."""
+    refusal = {
+        "operation": operation,
+        "code": code,
+        "times": times,
+        "retry_after_seconds": retry_after,
+        "message": message,
+    }
+    with _mended():
+        _change(lambda forecast: forecast["refusals"].append(refusal))
+
+
+@app.command("spot-price")
+def spot_price(
+    factor: Annotated[float, typer.Option(help="By which the price is multiplied.", min=0.01)],
+    kind: Annotated[str, typer.Option("--type", help="Instance type; * is every one.")] = ANY,
+    zone: Annotated[str, typer.Option(help="Zone; * is every one.")] = ANY,
+) -> None:
+    """Move spot prices; the controller sees it at its next refresh, five minutes at most."""
+    move = {"factor": factor, "instance_type": kind, "zone": zone}
+    with _mended():
+        _change(lambda forecast: forecast["spot_moves"].insert(0, move))
+
+
+@app.command()
+def interrupt(
+    instance_id: Annotated[str, typer.Argument(help="Such as i-0123456789abcdef0.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="spot-interruption, rebalance, reservation-interruption, scheduled-change, terminated, "
+            "instance-status, system-status or event-status."
+        ),
+    ] = "spot-interruption",
+    notice: Annotated[
+        float | None, typer.Option(help="Seconds until it is gone; left out: 120.", min=0)
+    ] = None,
+) -> None:
+    """Interrupt an instance, with the message that AWS would send."""
+    wanted: Json = {"instance_id": instance_id, "kind": kind}
+    if notice is not None:
+        wanted["notice_seconds"] = notice
+    with _mended():
+        _say(weather_client.interrupt(_endpoint(), wanted))
+
+
+@app.command()
+def message(
+    body: Annotated[str, typer.Argument(help="What the message says; anything.")],
+    queue: Annotated[str, typer.Option(help="Name of the queue; left out: the only one.")] = "",
+) -> None:
+    """Put a message into the interruption queue."""
+    with _mended():
+        found = world.load(paths.world_folder())
+        keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "local")
+        session: Any = boto3.session.Session(region_name=found.region, **keys)
+        sqs: Any = session.client("sqs", endpoint_url=found.aws_endpoint)
+        urls: list[str] = sqs.list_queues().get("QueueUrls", [])
+        fitting = [url for url in urls if queue in ("", url.rpartition("/")[2])]
+        if len(fitting) != 1:
+            names = ", ".join(url.rpartition("/")[2] for url in urls) or "none"
+            raise WeatherError(f"queues of this world: {names}. Choose one with --queue")
+        sqs.send_message(QueueUrl=fitting[0], MessageBody=body)
+        typer.echo(f"sent to {fitting[0].rpartition('/')[2]}")
+
+
+def _endpoint() -> str:
+    return world.load(paths.world_folder()).aws_endpoint
+
+
+def _change(change: Callable[[Json], None]) -> None:
+    endpoint = _endpoint()
+    forecast = weather_client.get(endpoint)
+    change(forecast)
+    _say(weather_client.put(endpoint, forecast))
+
+
+def _pair(setting: str) -> tuple[str, Any]:
+    name, separator, value = setting.partition("=")
+    if not separator:
+        raise WeatherError(f"{setting!r}: write NAME=VALUE, such as boot_seconds=30")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _say(content: Json) -> None:
+    typer.echo(json.dumps(content, indent=2))
+
+
+@contextmanager
+def _mended() -> Generator[None]:
+    try:
+        yield
+    except (WeatherError, world.NoWorldError, botocore.exceptions.BotoCoreError) as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(1) from None
