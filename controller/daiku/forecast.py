@@ -302,7 +302,7 @@ def _objections(
 ) -> tuple[str, ...]:
     """What the audit has against the plan, the first few of it."""
     made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
-    found = audit.audit(creations, {**solved.placements, **made}, snapshot, catalogue)
+    found = audit.audit(creations, solved.homes(made), snapshot, catalogue)
     shown = tuple(f"audit, rule {v.rule}: {v.message}" for v in found[:_OBJECTIONS_MOST])
     more = len(found) - len(shown)
     return (*shown, f"audit: {more} more objections") if more else shown

@@ -176,6 +176,24 @@ FINISHED = {"phase": "Succeeded"}
             False,
             id="three into one zone do not",
         ),
+        pytest.param(
+            Case(coming=[("node1", foo()), ("node2", foo()), ("node1", BY_ZONE)]),
+            True,
+            id="pods without the constraint may fill its zone after it",
+        ),
+        pytest.param(
+            Case(
+                there=[("node1", foo())],
+                coming=[("node2", foo()), ("node1", BY_ZONE), ("node3", foo())],
+            ),
+            True,
+            id="or have to raise the emptiest zone before it",
+        ),
+        pytest.param(
+            Case(there=THREE[:2], coming=[("node1", BY_ZONE), ("node2", foo())]),
+            False,
+            id="but cannot help it from its own zone",
+        ),
     ],
 )
 def test_spread(case: Case, legal: bool) -> None:
@@ -219,6 +237,11 @@ LONELY = foo(pod_affinity=(near(),))
             Case(coming=[("node1", LONELY), ("node3", LONELY)]),
             False,
             id="a group has one first pod, not two",
+        ),
+        pytest.param(
+            Case(coming=[("node3", foo()), ("node1", LONELY)]),
+            True,
+            id="the first pod comes before one of its kind that goes elsewhere",
         ),
         pytest.param(
             Case(there=[("node1", foo())], coming=[("node3", LONELY)]),

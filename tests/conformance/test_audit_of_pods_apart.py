@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 from tests import build
 from tests.build import NOW
-from tests.conformance import pods_together
 from tests.conformance.pods_together import ANYWHERE, EVERY, Case, foo, near, nodes, other
 
 from daiku.model.namespace import Namespace
@@ -19,8 +18,6 @@ from daiku.model.requirements import Requirements
 from daiku.model.topology import HostPort
 from daiku.scheduling import audit
 
-THREE = [("node1", foo()), ("node2", foo()), ("node3", foo())]
-BY_ZONE = foo(spread=(pods_together.spread(),))
 REFUSES = {"pod_anti_affinity": (near(),)}
 
 
@@ -138,12 +135,6 @@ def test_a_namespace_is_selected_by_its_labels() -> None:
     found = audit.audit([], {comes.meta.key: "node2"}, world.snapshot(NOW), world.catalogue)
 
     assert [v.rule for v in found] == ["PodAntiAffinity"]
-
-
-def test_a_constraint_that_nobody_plans_for_is_not_held_against_the_plan() -> None:
-    comes = replace(BY_ZONE, unsupported=("topologySpreadConstraints",))
-
-    assert Case(there=THREE, coming=[("node1", comes)]).rules() == []
 
 
 def test_a_pod_that_is_placed_nowhere_breaks_no_rule() -> None:

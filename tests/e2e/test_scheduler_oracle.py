@@ -84,7 +84,7 @@ def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
     for index in range(PODS):
         manifest = oracle.random_pod(rng, f"pod-{index}")
         target = rng.choice(nodes).meta.name
-        pod = replace(read(manifest), unsupported=())
+        pod = read(manifest)
         agrees = not objections(pod, target, nodes, bound)
 
         judged = judge.place(manifest, target)
@@ -94,7 +94,7 @@ def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
             f"{[(p.meta.name, dict(p.meta.labels), p.node_name) for p in bound]}"
         )
         if judged.node_name:
-            bound.append(replace(judged, unsupported=()))
+            bound.append(judged)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,13 +136,13 @@ def _amounts(chosen: InstanceType) -> dict[str, str]:
 
 
 def in_order(placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node]) -> list[str]:
-    """Pods in an order in which the audit agrees to each of them."""
-    left, done = sorted(placed), list[str]()
+    """Pods in an order in which the audit agrees to each of them; mostly that of the plan."""
+    left, done = list(placed), list[str]()
     while left:
         bound = [replace(pods[k], node_name=placed[k], unschedulable=False) for k in done]
-        against = {k: objections(pods[k], placed[k], nodes, bound) for k in left}
-        following = next((k for k in left if not against[k]), None)
-        assert following is not None, f"no order after {done}: {against}; {placed}"
+        agreed = (k for k in left if not objections(pods[k], placed[k], nodes, bound))
+        following = next(agreed, None)
+        assert following is not None, f"no order after {done}; {placed}"
         done.append(following)
         left.remove(following)
     return done
@@ -153,8 +153,7 @@ def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: J
     rng = random.Random(seed)
     nodes = judge.make_nodes(oracle.random_nodes(rng, f"there-{seed}"))
     drawn = [oracle.random_pod(rng, f"pod-{index}") for index in range(PODS)]
-    # What the solver does not obey yet is said in `unsupported`; there is nothing to judge then.
-    manifests = {p.meta.key: m for m in drawn if not (p := read(m)).unsupported}
+    manifests = {read(m).meta.key: m for m in drawn}
     pods = {key: read(manifest) for key, manifest in manifests.items()}
     pool = build.node_pool(template_labels={"disk": "ssd"})
     catalogue = build.catalogue(*TYPES)
@@ -164,8 +163,8 @@ def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: J
 
     planned = [launch(new, i, seed, rng) for i, new in enumerate(solved.new_nodes)]
     nodes += judge.make_nodes(p.manifest for p in planned)
-    placed = dict(solved.placements)
-    placed |= {pod: p.manifest["metadata"]["name"] for p in planned for pod in p.pods}
+    made = {pod: p.manifest["metadata"]["name"] for p in planned for pod in p.pods}
+    placed = solved.homes(made)
     for key in in_order(placed, pods, nodes):
         assert judge.place(manifests[key], placed[key]).node_name == placed[key], (
             f"seed {seed}: {key} on {placed[key]} of {placed}; {json.dumps(manifests[key])}"

@@ -74,7 +74,7 @@ def test_the_audit_finds_nothing_to_object_to(case: Case) -> None:
         for i, n in enumerate(solved.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
-    placements = {**solved.placements, **made}
+    placements = solved.homes(made)
     found = audit.audit(creations, placements, case.snapshot(), build.catalogue(*case.types))
 
     assert found == ()

@@ -183,7 +183,7 @@ def test_no_rule_between_pods_is_broken(case: Case) -> None:
         for i, n in enumerate(solved.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
-    placements = {**solved.placements, **made}
+    placements = solved.homes(made)
     placed = replace(case, pods=[p for p in case.pods if p.meta.key in placements])
     found = audit.audit(creations, placements, placed.snapshot(), build.catalogue(*case.types))
 

@@ -23,16 +23,7 @@ from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
 
 DISTINCT_SPECS_MAX: Final = 8192
 """How many spellings of each part of a pod are remembered; one per workload is used."""
-UNSOLVED: Final = frozenset(
-    {
-        "topologySpreadConstraints",
-        "podAffinity",
-        "podAntiAffinity",
-        "hostPort",
-        "volumes",
-        "resourceClaims",
-    }
-)
+UNSOLVED: Final = frozenset({"volumes", "resourceClaims"})
 """Constraints that the solver does not obey yet: a pod that has one says so in `unsupported`."""
 
 _affinity_decoder = msgspec.json.Decoder(wire.Affinity)
@@ -231,7 +222,7 @@ def _is_blank(term: wire.NodeSelectorTerm) -> bool:
 
 
 def _node_term(term: wire.NodeSelectorTerm) -> Requirements:
-    """Expressions and fields together. The one field there is, `metadata.name`, reads like a label of that name."""
+    """Expressions and fields together. The one field there is, `labels.NODE_NAME`, reads like a label of that name."""
     return requirements([*(term.match_expressions or ()), *(term.match_fields or ())])
 
 

@@ -11,6 +11,8 @@ from typing import Final
 ARCH: Final = "kubernetes.io/arch"
 OS: Final = "kubernetes.io/os"
 HOSTNAME: Final = "kubernetes.io/hostname"
+NODE_NAME: Final = "metadata.name"
+"""No label, but the field that `matchFields` of node affinity asks for; read like a label of that name."""
 ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"

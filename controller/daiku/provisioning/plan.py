@@ -31,7 +31,7 @@ class Provisioning:
 
     commands: tuple[Command, ...] = ()
     placements: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Pod namespace/name -> node or NodeClaim."""
+    """Pod namespace/name -> node or NodeClaim, in an order in which they could be bound."""
     unschedulable: tuple[Unschedulable, ...] = ()
     planned: bool = False
     """Whether pods were planned, or only waited for."""
@@ -73,7 +73,7 @@ def plan(
     made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
     return Provisioning(
         commands=(*creations, *_announcements(solved.unschedulable, standing.loose)),
-        placements={**standing.placed, **solved.placements, **made},
+        placements={**standing.placed, **solved.homes(made)},
         unschedulable=solved.unschedulable,
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,

@@ -36,11 +36,6 @@ IGNORED: Final[Mapping[str, str]] = {
 
 _T = TypeVar("_T")
 
-_OBEYED: Final = frozenset(
-    {"podAffinity", "podAntiAffinity", "topologySpreadConstraints", "hostPort"}
-)
-"""What a pod may name as unsupported although the solver obeys it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodClass:
@@ -227,7 +222,7 @@ class _Maker:
     def _class(self, pod: Pod, wish: preferences.Wishes) -> PodClass:
         seen = self._seen
         required = (tuple(pod.pod_affinity),) if pod.pod_affinity else ()
-        left_out = tuple(u for u in pod.unsupported if u not in _OBEYED)
+        left_out = pod.unsupported
         if pod.volume_claims and "volumes" not in left_out:
             left_out += ("volumes",)
         return PodClass(

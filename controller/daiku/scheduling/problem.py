@@ -16,7 +16,7 @@ from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.model.requirements import Requirements
+from daiku.model.requirements import Requirement, Requirements
 from daiku.model.topology import HostPort
 from daiku.scheduling import catalogue as catalogue_columns
 from daiku.scheduling import classes, columns, expected, hosting
@@ -112,6 +112,8 @@ class _Frame:
     counted: tuple[Counted, ...]
     requests: Ints
     daemons: tuple[PodClass, ...]
+    named: bool
+    """Whether any pod asks for a node by its name."""
 
 
 def build(
@@ -154,6 +156,7 @@ def build(
         counted=rows,
         requests=requests,
         daemons=daemons,
+        named=any(labels.NODE_NAME in a for c in rows for a in c.pod_class.alternatives),
     )
     ordered = _ordered(snapshot)
     templates = tuple(_template(pool, frame) for pool in usable)
@@ -163,15 +166,8 @@ def build(
     topology: Topology | None = None
     if seen is not None or any(c.pod_class.host_ports for c in counted):
         mine = frozenset(p.meta.key for p in pods) - staying
-        keys = counts.keys_of([c.pod_class for c in rows], bound)
-        topology = counts.build(
-            [c.pod_class for c in rows],
-            _sites(snapshot, ordered, mine, expected_on or {}),
-            [cells.of_template(keys, t.requirements, t.types) for t in templates],
-            keys,
-            seen=seen or frozenset(),
-            namespaces=snapshot.namespaces,
-        )
+        sites = _sites(snapshot, ordered, mine, expected_on or {}, named=frame.named)
+        topology = _topology(frame, sites, templates, bound, seen or frozenset())
     return Problem(
         resources=axis,
         counted=rows,
@@ -183,6 +179,25 @@ def build(
         relaxed=np.array(relaxed, dtype=np.int64),
         topology=topology,
         unusable=unusable,
+    )
+
+
+def _topology(
+    frame: _Frame,
+    sites: Sequence[Site],
+    templates: Iterable[Template],
+    bound: Sequence[Pod],
+    seen: frozenset[str],
+) -> Topology:
+    asked = [c.pod_class for c in frame.counted]
+    keys = counts.keys_of(asked, bound)
+    return counts.build(
+        asked,
+        sites,
+        [cells.of_template(keys, t.requirements, t.types) for t in templates],
+        keys,
+        seen=seen,
+        namespaces=frame.snapshot.namespaces,
     )
 
 
@@ -205,6 +220,8 @@ def _sites(
     ordered: Sequence[StateNode],
     mine: frozenset[str],
     expected_on: Mapping[str, str],
+    *,
+    named: bool,
 ) -> list[Site]:
     """All nodes with the pods that are or will be there, without those that are to be placed."""
     column = {s.name: index for index, s in enumerate(ordered)}
@@ -215,7 +232,7 @@ def _sites(
             arriving.setdefault(expected_on[pod.meta.key], []).append(pod)
     return [
         Site(
-            labels=_labels_of(s),
+            labels=_labels_of(s, named=named),
             taints=s.taints,
             pods=[p for p in (*s.pods, *arriving.get(s.name, ())) if p.meta.key not in mine],
             column=column.get(s.name, -1),
@@ -273,7 +290,7 @@ def _nodes(
     count = len(frame.counted)
     hostable = hosting.of_nodes(
         [*(c.pod_class for c in frame.counted), *frame.daemons],
-        [_labels_of(s) for s in ordered],
+        [_labels_of(s, named=frame.named) for s in ordered],
         [s.taints for s in ordered],
         settled=[_is_settled(s) for s in ordered],
     )
@@ -350,8 +367,11 @@ def _is_settled(state_node: StateNode) -> bool:
     return state_node.claim is None or bool(state_node.provider_id)
 
 
-def _labels_of(state_node: StateNode) -> Requirements:
+def _labels_of(state_node: StateNode, *, named: bool) -> Requirements:
+    """What is certain about its labels, with its name if somebody asks for that."""
     known = Requirements.from_labels(state_node.labels)
+    if named and state_node.node is not None:
+        known &= Requirements.of(Requirement.parse(labels.NODE_NAME, "In", (state_node.name,)))
     if state_node.claim is None or _is_settled(state_node):
         return known
     return state_node.claim.requirements & known

@@ -58,6 +58,8 @@ class Solution:
     placements: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pod namespace/name -> name of an existing node."""
     new_nodes: tuple[NewNode, ...] = ()
+    order: tuple[str, ...] = ()
+    """Pods that constraints between pods concern, in an order in which kube-scheduler could bind them."""
     unschedulable: tuple[Unschedulable, ...] = ()
     lower_bound_usd_per_hour: float = 0.0
     """No packing of the pods on new nodes can cost less."""
@@ -68,13 +70,21 @@ class Solution:
         """What all new nodes cost."""
         return sum(node.usd_per_hour for node in self.new_nodes)
 
+    def homes(self, made: Mapping[str, str]) -> dict[str, str]:
+        """Pods -> existing nodes and those that they are `made` for, in an order in which they could be bound."""
+        found = {**self.placements, **made}
+        first = {pod: found[pod] for pod in self.order if pod in found}
+        return {**first, **found}
+
 
 def name(
     problem: Problem,
     placed: Iterable[tuple[int, int, int]],
     packed: Iterable[PackedNode],
     lower_bound: float,
+    *,
     why_not: Callable[[int], tuple[Blocker, ...]] | None = None,
+    order: Iterable[int] = (),
 ) -> Solution:
     """The solution in names.
 
@@ -84,15 +94,20 @@ def name(
         packed: New nodes.
         lower_bound: USD per hour.
         why_not: Further reasons why a class has no place.
+        order: Classes whose order matters, in that order.
     """
     taken = [0] * len(problem.counted)
+    drawn: dict[int, list[str]] = {row: [] for row in order}
     origins: list[int] = problem.origin.tolist()
 
     def draw(class_index: int, count: int) -> tuple[str, ...]:
         origin = origins[class_index]
         first = taken[origin]
         taken[origin] += count
-        return problem.counted[origin].pods[first : first + count]
+        pods = problem.counted[origin].pods[first : first + count]
+        if class_index in drawn:
+            drawn[class_index] += pods
+        return pods
 
     placements: dict[str, str] = {}
     for row, column, count in placed:
@@ -113,6 +128,7 @@ def name(
     return Solution(
         placements=placements,
         new_nodes=tuple(new_nodes),
+        order=tuple(pod for pods in drawn.values() for pod in pods),
         unschedulable=tuple(left),
         lower_bound_usd_per_hour=lower_bound,
         notes=_notes(problem),

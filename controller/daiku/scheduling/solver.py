@@ -79,7 +79,8 @@ def solve(
         placed,
         [*placer.packed(), *packed.nodes],
         least.usd_per_hour,
-        lambda row: why_not.of_class(placer, row),
+        why_not=lambda row: why_not.of_class(placer, row),
+        order=placer.order,
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from daiku.commands import Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
-from daiku.scheduling.audit import affinity, claims, ground, nodes, ports, spread, volumes
+from daiku.scheduling.audit import affinity, claims, ground, nodes, order, ports, volumes
 from daiku.scheduling.audit.violation import Violation
 from daiku.state.snapshot import Snapshot
 
@@ -31,7 +31,8 @@ def audit(
 
     Args:
         commands: What is to be done; only NodeClaims to be created are looked at.
-        placements: Pending pod namespace/name -> node or NodeClaim.
+        placements: Pending pod namespace/name -> node or NodeClaim. The order in which they come is tried first when
+            rules depend on the order.
         snapshot: What the plan was made from.
         catalogue: What can be bought.
     """
@@ -41,7 +42,7 @@ def audit(
         *claims.check(creations, snapshot, catalogue),
         *nodes.check(placements, creations, snapshot),
         *ports.check(there, snapshot),
-        *spread.check(there),
+        *order.check(there),
         *affinity.check(there),
         *volumes.check(there, snapshot),
     )

@@ -19,13 +19,7 @@ from daiku.scheduling.audit import suitability
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
-NODE_NAME: Final = "metadata.name"
-"""The field that `matchFields` of node affinity asks for; read like a label."""
 _UNPLANNED: Final[Mapping[str, Mapping[str, tuple[()]]]] = {
-    "topologySpreadConstraints": {"spread": ()},
-    "podAffinity": {"pod_affinity": ()},
-    "podAntiAffinity": {"pod_anti_affinity": ()},
-    "hostPort": {"host_ports": ()},
     "volumes": {"volume_claims": ()},
 }
 """Constraints that a pod may be planned without, as its field `unsupported` says -> the field that goes."""
@@ -91,7 +85,7 @@ class Ground:
     namespaces: Mapping[str, Mapping[str, str]]
     """Labels of namespaces, by name."""
     coming: tuple[tuple[Place, Pod], ...]
-    """Pods that the plan places, with their places, in the order of both their names."""
+    """Pods that the plan places, with their places, in the order of the plan."""
 
 
 def survey(
@@ -116,18 +110,22 @@ def survey(
         place.command = creation
         places.append(place)
         by_name[claim.meta.name] = place
+    coming: list[tuple[Place, Pod]] = []
     for pod in placeable(snapshot):
         target = target_of.get(pod.meta.key)
         place = by_name.get(target) if target else None
         if place is not None:
-            place.coming.append(_as_planned(pod))
+            planned = _as_planned(pod)
+            place.coming.append(planned)
+            coming.append((place, planned))
+    rank = {key: position for position, key in enumerate(target_of)}
     ordered = tuple(sorted(places, key=lambda p: p.name))
     for index, place in enumerate(ordered):
         place.index = index
     return Ground(
         places=ordered,
         namespaces=snapshot.namespaces,
-        coming=tuple((place, pod) for place in ordered for pod in place.coming),
+        coming=tuple(sorted(coming, key=lambda each: rank[each[1].meta.key])),
     )
 
 
@@ -152,7 +150,7 @@ def _of_state_node(
         place.is_leaving = state_node.is_deleting
         return place
     known = {labels.HOSTNAME: state_node.name, **state_node.labels}
-    named = Requirements.of(Requirement.parse(NODE_NAME, "In", (state_node.name,)))
+    named = Requirements.of(Requirement.parse(labels.NODE_NAME, "In", (state_node.name,)))
     return Place(
         name=state_node.name,
         becomes=Requirements.from_labels(known) & named,

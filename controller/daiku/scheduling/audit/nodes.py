@@ -6,7 +6,7 @@ Source: kube-scheduler, noderesources, nodeaffinity and tainttoleration.
 from collections.abc import Iterator, Mapping, Sequence
 
 from daiku.commands import CreateNodeClaim
-from daiku.model import resources
+from daiku.model import labels, resources
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirement, Requirements
 from daiku.scheduling.audit import ground, suitability
@@ -35,7 +35,7 @@ def check(
             yield from _room(state_node, those)
         if state_node.claim is None or state_node.is_registered:
             sure = Requirements.from_labels(state_node.labels)
-            sure &= Requirements.of(Requirement.parse(ground.NODE_NAME, "In", (state_node.name,)))
+            sure &= Requirements.of(Requirement.parse(labels.NODE_NAME, "In", (state_node.name,)))
             for pod in those:
                 for rule, message in suitability.problems(pod, state_node.taints, sure):
                     yield _violation(rule, pod, target, f"node {target}: {message}")

@@ -1,142 +1,134 @@
-"""Does every hard topology spread constraint hold once all pods are where the plan puts them?
+"""What every hard topology spread constraint counts, and whether it lets one pod more into a domain.
 
-For each domain to which the plan adds a pod with the constraint: the pods there that the constraint counts are at most
-`maxSkew` more than in the emptiest domain. That is stricter than kube-scheduler, which takes pods one by one and does
-not mind what comes after; a plan that passes can be carried out in an order that kube-scheduler agrees with.
+A *watch* is one constraint of equal pods. It counts the pods that its selector means on the nodes that are eligible for
+it, by domain, and lets a pod in when its domain then has at most `maxSkew` more than the emptiest one. It judges the
+pod that comes, as kube-scheduler does: what comes later may be as uneven as it likes, unless it has the constraint too.
 
 Source: kube-scheduler, podtopologyspread: nodes without one of the pod's keys count for none of its constraints, and a
 selector that selects everything counts nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daiku.model import taints
 from daiku.model.pod import Pod
 from daiku.model.topology import Spread
 from daiku.scheduling.audit import crowd, suitability
-from daiku.scheduling.audit.crowd import Crowd
+from daiku.scheduling.audit.crowd import Crowd, Kind
 from daiku.scheduling.audit.ground import Ground, Place
-from daiku.scheduling.audit.violation import Violation
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Group:
-    """Pods for which every constraint counts alike."""
+class Watch:
+    """One constraint of equal pods, and what it counts so far."""
 
-    pod: Pod
-    """One of them."""
-    at: dict[int, Pod] = field(default_factory=dict[int, Pod])
-    """Index of a place -> one that comes there."""
+    constraint: Spread
+    namespace: str
+    domain_of: Mapping[int, str]
+    """Index of each place that counts and whose domain is sure -> that domain."""
+    sure: frozenset[str]
+    """Domains that are sure to be there."""
+    possible: frozenset[str]
+    """Those and domains that may come to be: the emptiest is among them."""
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    """Pods by domain."""
+    _lowest: int = 0
+    """The count of the emptiest possible domain."""
+    _as_high: dict[int, int] = field(default_factory=dict[int, int])
+    """How many possible domains have a count, by count: so that the lowest need not be searched."""
+    _selected: dict[Kind, bool] = field(default_factory=dict[Kind, bool])
+
+    def means(self, kind: Kind) -> bool:
+        """Whether it counts pods of `kind`, where they count at all."""
+        known = self._selected.get(kind)
+        if known is None:
+            known = self._selected[kind] = (
+                bool(self.constraint.selector)
+                and kind[0] == self.namespace
+                and crowd.selects(self.constraint.selector, dict(kind[1]))
+            )
+        return known
+
+    def note(self, kind: Kind, index: int, number: int = 1) -> None:
+        """So many pods of `kind` come to the place of that index; fewer than 0 go."""
+        domain = self.domain_of.get(index)
+        if domain is None or not self.means(kind):
+            return
+        before = self.counts.get(domain, 0)
+        self.counts[domain] = after = before + number
+        if domain not in self.possible:
+            return
+        heights = self._as_high or {0: len(self.possible)}
+        self._as_high = heights
+        heights[before] -= 1
+        heights[after] = heights.get(after, 0) + 1
+        self._lowest = min(self._lowest, after)
+        while not heights.get(self._lowest):
+            self._lowest += 1
+
+    @property
+    def least(self) -> int:
+        """The count of the emptiest domain; 0 when there are fewer than there should be."""
+        return 0 if len(self.sure) < self.constraint.min_domains else self._lowest
+
+    def skew(self, domain: str, *, more: int = 0) -> int:
+        """What `domain` has over the emptiest one with so many pods more."""
+        return self.counts.get(domain, 0) + more - self.least
 
 
-def check(ground: Ground) -> Iterator[Violation]:
-    """Constraints that do not hold."""
-    groups: dict[tuple[object, ...], _Group] = {}
-    for place, pod in ground.coming:
-        if _hard(pod):
-            group = groups.setdefault(_key(pod), _Group(pod=pod))
-            group.at.setdefault(place.index, pod)
-    if not groups:
-        return
-    everyone = crowd.gather(ground, (c.selector for g in groups.values() for c in _hard(g.pod)))
-    for group in groups.values():
-        yield from _check_group(group, ground, everyone)
-
-
-def _hard(pod: Pod) -> tuple[Spread, ...]:
+def hard(pod: Pod) -> tuple[Spread, ...]:
+    """The constraints of `pod` that a plan must keep."""
     return tuple(c for c in pod.spread if c.hard)
 
 
-def _key(pod: Pod) -> tuple[object, ...]:
-    asked = tuple(pod.node_selector.items()), pod.required_node_affinity
-    return pod.meta.namespace, pod.spread, asked, pod.tolerations
+@dataclass(frozen=True, slots=True, eq=False)
+class Watches:
+    """The watches of all pods, made once for pods for which every constraint counts alike."""
 
+    ground: Ground
+    everyone: Crowd
+    made: dict[object, tuple[Watch, ...]] = field(default_factory=dict[object, tuple[Watch, ...]])
 
-def _check_group(group: _Group, ground: Ground, everyone: Crowd) -> Iterator[Violation]:
-    constraints = _hard(group.pod)
-    keyed = {
-        place.index: place
-        for place in ground.places
-        if all(place.domains(c.key) for c in constraints)
-    }
-    admitted: dict[int, bool] = {}
-    asked = suitability.alternatives(group.pod)
-    if any(c.honors_affinity for c in constraints) and any(asked):
-        admitted = {index: place.may_suit(asked) for index, place in keyed.items()}
-    for constraint in constraints:
-        eligible = {
-            index: place
-            for index, place in keyed.items()
-            if (not constraint.honors_affinity or admitted.get(index, True))
-            and (
-                not constraint.honors_taints
-                or taints.untolerated(place.taints, group.pod.tolerations) is None
-            )
-        }
-        yield from _check_constraint(group, constraint, ground, eligible, everyone)
+    def of(self, pod: Pod) -> tuple[Watch, ...]:
+        """One watch for each hard constraint of `pod`, with the pods that are bound already."""
+        constraints = hard(pod)
+        if not constraints:
+            return ()
+        asked = tuple(pod.node_selector.items()), pod.required_node_affinity
+        key = pod.meta.namespace, constraints, asked, pod.tolerations
+        if key not in self.made:
+            self.made[key] = self._make(pod, constraints)
+        return self.made[key]
 
+    def _make(self, pod: Pod, constraints: tuple[Spread, ...]) -> tuple[Watch, ...]:
+        keyed = [p for p in self.ground.places if all(p.domains(c.key) for c in constraints)]
+        asked = suitability.alternatives(pod)
+        admitting = keyed
+        if any(c.honors_affinity for c in constraints) and any(asked):
+            admitting = [place for place in keyed if place.may_suit(asked)]
+        made: list[Watch] = []
+        for constraint in constraints:
+            eligible = admitting if constraint.honors_affinity else keyed
+            if constraint.honors_taints:
+                eligible = [
+                    p for p in eligible if taints.untolerated(p.taints, pod.tolerations) is None
+                ]
+            made.append(self._watch(pod.meta.namespace, constraint, eligible))
+        return tuple(made)
 
-def _check_constraint(
-    group: _Group,
-    constraint: Spread,
-    ground: Ground,
-    eligible: Mapping[int, Place],
-    everyone: Crowd,
-) -> Iterator[Violation]:
-    key = constraint.key
-    counted = _count(group.pod, constraint, eligible, everyone)
-    lasting = [p.domains(key) for p in eligible.values() if not p.is_leaving]
-    sure = dict.fromkeys(domains[0] for domains in lasting if len(domains) == 1)
-    possible = dict.fromkeys(domain for domains in lasting for domain in domains)
-    least = min((counted.get(domain, 0) for domain in possible), default=0)
-    if len(sure) < constraint.min_domains:
-        least = 0
-    told: dict[str, bool] = {}
-    for index, pod in group.at.items():
-        place = ground.places[index]
-        domains = place.domains(key)
-        if len(domains) != 1:
-            choice = f"may have {len(domains)} values" if domains else "is missing"
-            message = f"its label {key} {choice}, by which the pod is to be spread"
-            yield _violation(place, pod, message, found=len(domains), allowed=1)
-        elif counted.get(domains[0], 0) - least > constraint.max_skew and domains[0] not in told:
-            told[domains[0]] = True
-            count = counted[domains[0]]
-            message = (
-                f"{key}={domains[0]} would have {count} of its pods and the emptiest of {len(possible)} "
-                f"domains {least}; maxSkew is {constraint.max_skew}"
-            )
-            yield _violation(place, pod, message, found=count - least, allowed=constraint.max_skew)
-
-
-def _count(
-    pod: Pod, constraint: Spread, eligible: Mapping[int, Place], everyone: Crowd
-) -> dict[str, int]:
-    """Pods that the constraint of `pod` counts, by the domain that they are sure to be in."""
-    counted: dict[str, int] = {}
-    if not constraint.selector:
-        return counted
-    for pods in (everyone.there, everyone.coming):
-        for kind, at in pods.items():
-            if kind[0] != pod.meta.namespace or not crowd.selects(
-                constraint.selector, dict(kind[1])
-            ):
-                continue
-            for index, number in at.items():
-                domains = eligible[index].domains(constraint.key) if index in eligible else ()
-                if len(domains) == 1:
-                    counted[domains[0]] = counted.get(domains[0], 0) + number
-    return counted
-
-
-def _violation(place: Place, pod: Pod, message: str, *, found: int, allowed: int) -> Violation:
-    return Violation(
-        command=place.command,
-        rule="TopologySpread",
-        node=place.name,
-        pod=pod.meta.key,
-        found=found,
-        allowed=allowed,
-        message=f"pod {pod.meta.key} on {place.name}: {message}",
-    )
+    def _watch(self, namespace: str, constraint: Spread, eligible: list[Place]) -> Watch:
+        domains = {p.index: p.domains(constraint.key) for p in eligible}
+        lasting = [domains[p.index] for p in eligible if not p.is_leaving]
+        watch = Watch(
+            constraint=constraint,
+            namespace=namespace,
+            domain_of={index: each[0] for index, each in domains.items() if len(each) == 1},
+            sure=frozenset(each[0] for each in lasting if len(each) == 1),
+            possible=frozenset(domain for each in lasting for domain in each),
+        )
+        for kind, at in self.everyone.there.items():
+            if watch.means(kind):
+                for index, number in at.items():
+                    watch.note(kind, index, number)
+        return watch

@@ -3,7 +3,7 @@
 Hostnames are not here: they are rows of the bays. Domains are values of a label; in cells they are numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from daiku.scheduling.topology.cells import Cell
@@ -65,9 +65,13 @@ class Ledger:
             place[self.position[r.counter]] >= 0 for r in rules.spread if r.counter in self.position
         )
 
-    def levels(self, rules: Rules, openable: Iterable[Place]) -> list[Level]:
-        """Counters that the class must keep level, and those it should because others are spread over it."""
-        places = list(openable)
+    def levels(self, rules: Rules, domains: Callable[[int], frozenset[int]]) -> list[Level]:
+        """Counters that the class must keep level, and those it should because others are spread over it.
+
+        Args:
+            rules: Of the class.
+            domains: Those that matter to a counter.
+        """
         found: list[Level] = []
         owned: dict[int, None] = {}
         for rule in rules.spread:
@@ -79,7 +83,7 @@ class Ledger:
                 Level(
                     position=position,
                     counts=self.counts[rule.counter],
-                    universe=self._universe(rule.counter, position, places),
+                    universe=domains(rule.counter),
                     max_skew=rule.spread.max_skew,
                     min_domains=rule.spread.min_domains,
                     adds=rule.counts_itself,
@@ -90,9 +94,8 @@ class Ledger:
             if position is None or index in owned:
                 continue
             if self.topology.counters[index].sort == "selected":
-                universe = self._universe(index, position, places)
                 counts = self.counts[index]
-                found.append(Level(position=position, counts=counts, universe=universe))
+                found.append(Level(position=position, counts=counts, universe=domains(index)))
         return found
 
     def exclusive(self, rules: Rules) -> tuple[int, ...]:
@@ -118,10 +121,6 @@ class Ledger:
             if position is not None and place[position] >= 0:
                 counts = self.counts[index]
                 counts[place[position]] = counts.get(place[position], 0) + count
-
-    def _universe(self, index: int, position: int, places: Sequence[Place]) -> frozenset[int]:
-        openable = (p[position] for p in places if p[position] >= 0)
-        return self.existing[index] | frozenset(openable)
 
 
 def start(topology: Topology) -> Ledger:

@@ -41,6 +41,9 @@ class Placer:
     """What each cell carries."""
     failed: dict[int, int] = field(default_factory=dict[int, int])
     """Class -> its pods without a place."""
+    order: dict[int, None] = field(default_factory=dict[int, None])
+    """Classes in the order in which their first pod found a place."""
+    _known_domains: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
 
     def place_all(self, counts: Ints) -> Ints:
         """Place all pods that constraints concern; those of each class that none concerns, shape (C,).
@@ -206,12 +209,23 @@ class Placer:
         starting = self.ledger.starts(rules) or ()
         allowed = self._begun(allowed, starting)
         exclusive = self.ledger.exclusive(rules)
-        levels = self.ledger.levels(rules, [self.cells[i] for i in self.templates.openable(row)])
+        levels = self.ledger.levels(rules, self._domains)
         if exclusive or len({level.position for level in levels}) > 1:
             return self._singly(allowed, count, levels, exclusive)
         if not levels:
             return [(allowed, count)]
         return self._by_domain(allowed, count, levels)
+
+    def _domains(self, index: int) -> frozenset[int]:
+        """Domains of a spread counter: those of nodes, and those in which nodes for any pods may be made yet.
+
+        A new node opens its domain for pods that were placed before it too, whoever it is made for.
+        """
+        if index not in self._known_domains:
+            position = self.ledger.position[index]
+            opened = (self.cells[i][position] for i in self.templates.opening(index))
+            self._known_domains[index] = self.ledger.existing[index] | {d for d in opened if d >= 0}
+        return self._known_domains[index]
 
     def _begun(self, allowed: list[int], starting: Sequence[tuple[int, ...]]) -> list[int]:
         """Of `allowed` those in the domains in which affinities begin: those of the least loaded cell."""
@@ -367,4 +381,5 @@ class Placer:
         if count:
             self.ledger.note(self.topology.rules[row], self.cells[index], count, passed)
             self.load[index] += count * float(self.sizes[row])
+            self.order.setdefault(row)
         return count

@@ -14,6 +14,7 @@ import numpy as np
 from daiku.model import taints
 from daiku.model.requirements import Requirements
 from daiku.scheduling import columns, hosting
+from daiku.scheduling.classes import PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.min_values import keeps_min_values, minds_min_values
 from daiku.scheduling.packed import PackedNode
@@ -61,6 +62,8 @@ class Templates:
     _options: dict[object, tuple[_Option, ...]] = field(
         default_factory=dict[object, tuple[_Option, ...]]
     )
+    _opening: dict[tuple[int, int], bool] | None = None
+    """Template and cell in which some class could have nodes."""
     _of_row: dict[int, tuple[_Option, ...]] = field(default_factory=dict[int, tuple[_Option, ...]])
     _asks: dict[tuple[int, int], Ask] = field(default_factory=dict[tuple[int, int], Ask])
     _usable: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
@@ -92,6 +95,15 @@ class Templates:
     def growing(self, row: int) -> list[int]:
         """Cells in which a pod of the class could have a new node."""
         return list(dict.fromkeys(option[1] for option in self._fitting(row)))
+
+    def opening(self, counter: int) -> frozenset[int]:
+        """Cells in which new nodes that `counter` counts could be made for some class."""
+        if self._opening is None:
+            asked = (c.pod_class for c in self.problem.counted)
+            alike = {_choice(pod_class): row for row, pod_class in enumerate(asked)}
+            self._opening = {(o[0], o[1]): True for row in alike.values() for o in self._all(row)}
+        counted = (i for i in self._opening if counter not in self._spots[i].uncounted)
+        return frozenset(cell for _, cell in counted)
 
     def openable(self, row: int) -> list[int]:
         """Cells in which the class could have a new node if size did not matter."""
@@ -173,7 +185,7 @@ class Templates:
 
     def _all(self, row: int) -> tuple[_Option, ...]:
         asked = self.problem.counted[row].pod_class
-        key = id(asked.alternatives), asked.tolerations, asked.minds_preferences
+        key = _choice(asked)
         known = self._options.get(key)
         if known is None:
             known = self._options[key] = tuple(self._find(row))
@@ -293,14 +305,15 @@ class Templates:
 
     def _uncounted(self, number: int, cell: Cell) -> frozenset[int]:
         template = self.problem.templates[number]
+        positions = range(len(self.topology.cells.keys))
+        becomes = template.requirements & self.topology.cells.pins(cell, positions)
         found: list[int] = []
         for index, counter in enumerate(self.topology.counters):
             kept = counter.filter
             if kept is None:
                 continue
             fits = kept.alternatives is None or any(
-                not template.requirements.compatible(a, template.types.known)
-                for a in kept.alternatives
+                not becomes.compatible(a, template.types.known) for a in kept.alternatives
             )
             tolerated = (
                 kept.tolerations is None
@@ -310,6 +323,11 @@ class Templates:
             if not (fits and tolerated and all(named.get(k, "") is not None for k in kept.keys)):
                 found.append(index)
         return frozenset(found)
+
+
+def _choice(asked: PodClass) -> tuple[object, ...]:
+    """Equal only for classes that can have the same nodes, size aside; alternatives are shared by those that agree."""
+    return id(asked.alternatives), asked.tolerations, asked.minds_preferences
 
 
 def _by_price(prices: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
