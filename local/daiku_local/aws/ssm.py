@@ -7,7 +7,7 @@ from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.ec2 import images
 from daiku_local.aws.errors import AwsError, NotOurs
 
-PREFIXES = ("/aws/service/eks/", "/aws/service/bottlerocket/")
+PREFIXES = ("/aws/service/eks/", "/aws/service/bottlerocket/", f"{images.WINDOWS_FOLDER}/")
 
 
 @functools.cache

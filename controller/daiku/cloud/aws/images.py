@@ -4,41 +4,29 @@ Each image comes with requirements that say which instance types can boot it: ar
 whether they are for accelerators. Of images with the same requirements only the best is kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from daiku.cloud.aws import errors, selectors
+from daiku.cloud.aws import aliases, errors, selectors
+from daiku.cloud.aws.aliases import Condition
 from daiku.cloud.aws.answers import part
-from daiku.cloud.aws.instance_types import ARCHITECTURES, PREFIX
+from daiku.cloud.aws.instance_types import ARCHITECTURES
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 
-GPU_COUNT: Final = f"{PREFIX}instance-gpu-count"
-ACCELERATOR_COUNT: Final = f"{PREFIX}instance-accelerator-count"
 OWNERS: Final = ("self", "amazon")
 """Whose images a name means when the term names no owner."""
+FOUND_FOR: Final = timedelta(minutes=5)
+"""How long the answer of a parameter that may change is kept."""
+PINNED_FOR: Final = timedelta(hours=24)
+"""How long that of one that names a release is kept."""
+MISSING_FOR: Final = timedelta(minutes=1)
 
-Condition = tuple[str, str, tuple[str, ...]]
-"""key, operator, values: a requirement on the wire."""
-
-VARIANTS: Final[Mapping[str, tuple[Condition, ...]]] = {
-    "standard": ((ACCELERATOR_COUNT, "DoesNotExist", ()), (GPU_COUNT, "DoesNotExist", ())),
-    "nvidia": ((GPU_COUNT, "Exists", ()),),
-    "neuron": ((ACCELERATOR_COUNT, "Exists", ()),),
-}
-AL2023: Final = (
-    ("x86_64", "standard"),
-    ("x86_64", "nvidia"),
-    ("x86_64", "neuron"),
-    ("arm64", "standard"),
-    ("arm64", "nvidia"),
-)
-"""Architecture and variant of each AL2023 image that EKS publishes."""
-
-
-class UnsupportedAlias(Exception):  # named by what is wrong, like the condition's reason
-    """An alias that no machine can be made of."""
+Uses = Sequence[tuple[Condition, ...]]
+Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,66 +41,87 @@ class FoundImage:
     requirements: tuple[Condition, ...]
 
 
+@dataclass(slots=True)
+class Parameters:
+    """The parameters of SSM, each asked for again only when its answer is old. Any thread may use it."""
+
+    session: Session
+    now: Callable[[], datetime]
+    _known: dict[str, tuple[str, datetime]] = field(default_factory=dict[str, tuple[str, datetime]])
+    """Name -> value and until when it holds."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def image(self, name: str) -> str:
+        """The image that a parameter names; empty when there is no such parameter, or it names none.
+
+        Raises:
+            CloudError: SSM refused to say.
+        """
+        now = self.now()
+        with self._lock:
+            known = self._known.get(name)
+        if known is not None and now < known[1]:
+            return known[0]
+        value = self._ask(name)
+        pinned = name.startswith("/aws/service/") and not aliases.is_mutable(name)
+        keep = MISSING_FOR if not value else PINNED_FOR if pinned else FOUND_FOR
+        with self._lock:
+            self._known[name] = (value, now + keep)
+        return value
+
+    def _ask(self, name: str) -> str:
+        try:
+            value: str = self.session.call("ssm", "get_parameter", Name=name)["Parameter"]["Value"]
+        except errors.ResourceNotFound:
+            return ""
+        return value if value.startswith("ami-") else ""
+
+
 def resolve(
-    session: Session, terms: Sequence[Mapping[str, Any]], kubernetes: str, now: str
+    parameters: Parameters, terms: Sequence[Json], kubernetes: str, now: datetime
 ) -> list[FoundImage]:
     """Images that the terms select: newest first, one per set of requirements.
 
     Args:
-        session: The way to AWS.
+        parameters: The parameters of SSM, and the way to EC2.
         terms: amiSelectorTerms.
         kubernetes: Minor version of the cluster, such as "1.34".
-        now: ISO-8601; an image whose deprecation time is before counts as deprecated.
+        now: An image whose deprecation time is before counts as deprecated.
 
     Raises:
-        UnsupportedAlias: The alias names a family that is not supported.
+        UnsupportedAlias: The alias names no family that has images for this cluster.
         CloudError: SSM or EC2 refused to say.
     """
     alias = next((t["alias"] for t in terms if t.get("alias")), "")
-    wanted = list(_by_alias(session, alias, kubernetes)) if alias else []
-    if alias:
-        queries = [_by_ids(sorted({i for i, _ in wanted}))] if wanted else []
-    else:
-        queries = list(_by_terms(session, terms))
-    found: list[FoundImage] = []
-    for query in queries:
-        for page in session.pages("ec2", "describe_images", IncludeDeprecated=True, **query):
-            for image in page["Images"]:
-                variants = [v for i, v in wanted if i == image["ImageId"]] or [""]
-                found.extend(_image(image, variant, now) for variant in variants)
+    uses = _uses(parameters, alias, kubernetes) if alias else {}
+    queries = ([_by_ids(sorted(uses))] if uses else []) if alias else _by_terms(parameters, terms)
+    iso = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    found = [
+        _image(image, architecture, conditions, iso)
+        for query in queries
+        for page in parameters.session.pages(
+            "ec2", "describe_images", IncludeDeprecated=True, **query
+        )
+        for image in page["Images"]
+        # A machine of another architecture than ours cannot be made.
+        if (architecture := ARCHITECTURES.get(image.get("Architecture", "x86_64"))) is not None
+        for conditions in uses.get(image["ImageId"], ((),))
+    ]
     return _best(found)
 
 
-def _by_alias(session: Session, alias: str, kubernetes: str) -> Iterator[tuple[str, str]]:
-    """(image id, variant) of each image of an alias; a variant that is not published is left out."""
-    family, _, version = alias.partition("@")
-    if family != "al2023":
-        raise UnsupportedAlias(
-            f"alias {alias!r} is not supported: use al2023@latest, or select images by id, name or tags "
-            "with amiFamily Custom"
-        )
-    for arch, variant in AL2023:
-        release = (
-            "recommended"
-            if version == "latest"
-            else f"amazon-eks-node-al2023-{arch}-{variant}-{kubernetes}-{version}"
-        )
-        path = f"/aws/service/eks/optimized-ami/{kubernetes}/amazon-linux-2023/{arch}/{variant}/{release}/image_id"
-        if image_id := _parameter(session, path):
-            yield image_id, variant
+def _uses(parameters: Parameters, alias: str, kubernetes: str) -> dict[str, Uses]:
+    """Image id -> what it is for, of each image of an alias; one that is not published is left out."""
+    uses: dict[str, Uses] = {}
+    for each in aliases.published(alias, kubernetes):
+        if image_id := parameters.image(each.parameter):
+            uses[image_id] = (*uses.get(image_id, ()), *each.uses)
+    return uses
 
 
-def _parameter(session: Session, name: str) -> str:
-    try:
-        value: str = session.call("ssm", "get_parameter", Name=name)["Parameter"]["Value"]
-    except errors.ResourceNotFound:
-        return ""
-    return value if value.startswith("ami-") else ""
-
-
-def _by_terms(session: Session, terms: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _by_terms(parameters: Parameters, terms: Sequence[Json]) -> Iterator[dict[str, Any]]:
     ids = {t["id"] for t in terms if t.get("id")}
-    ids |= {_parameter(session, t["ssmParameter"]) for t in terms if t.get("ssmParameter")}
+    ids |= {parameters.image(t["ssmParameter"]) for t in terms if t.get("ssmParameter")}
     if known := sorted(ids - {""}):
         yield _by_ids(known)
     for term in terms:
@@ -130,15 +139,17 @@ def _by_terms(session: Session, terms: Sequence[Mapping[str, Any]]) -> Iterator[
 
 
 def _by_ids(ids: Sequence[str]) -> dict[str, Any]:
-    return {"Filters": [{"Name": "image-id", "Values": list(ids)}]}
+    return {
+        "Filters": [
+            {"Name": "image-id", "Values": list(ids)},
+            {"Name": "state", "Values": ["available"]},
+        ]
+    }
 
 
-def _image(image: Mapping[str, Any], variant: str, now: str) -> FoundImage:
-    architecture = ARCHITECTURES.get(image.get("Architecture", "x86_64"))
-    known: tuple[Condition, ...] = VARIANTS.get(variant, ())
-    if architecture is not None:
-        known = (*known, (labels.ARCH, "In", (architecture,)))
+def _image(image: Json, architecture: str, conditions: Sequence[Condition], now: str) -> FoundImage:
     deprecation = image.get("DeprecationTime", "")
+    known = (*conditions, (labels.ARCH, "In", (architecture,)))
     return FoundImage(
         id=image["ImageId"],
         name=image.get("Name", ""),

@@ -30,6 +30,7 @@ from daiku.cloud.aws.answers import parts
 from daiku.cloud.aws.batching import Batcher
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.cluster import Cluster
+from daiku.cloud.aws.images import Parameters
 from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
@@ -76,6 +77,7 @@ class AwsProvider:
     repair_policies: tuple[RepairPolicy, ...] = repair.POLICIES
     templates: LaunchTemplates = field(init=False)
     addresses: Addresses = field(init=False)
+    parameters: Parameters = field(init=False)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
     _terminator: Batcher[str, str, str] = field(init=False)
@@ -90,6 +92,7 @@ class AwsProvider:
     def __post_init__(self) -> None:
         self.templates = LaunchTemplates(self.session, self.options.cluster_name)
         self.addresses = Addresses(self.session.pace.monotonic)
+        self.parameters = Parameters(self.session, self.now)
         self._launcher = launcher.Launcher(self.session, self.templates, self.now(), self.addresses)
         self._offerings = Offerings(self.session.region)
         self._terminator = terminator.make(self.session)

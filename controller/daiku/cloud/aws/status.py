@@ -5,11 +5,12 @@ Asks AWS, decides the conditions, gives the new status as a value. Writing it is
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import (
+    aliases,
     errors,
     images,
     instance_profiles,
@@ -87,11 +88,10 @@ def release(provider: AwsProvider, found: NodeClass) -> None:
 
 
 def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
-    iso = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     terms = node_class.terms(found, "ami")
     try:
-        resolved = images.resolve(provider.session, terms, provider.cluster().version, iso)
-    except images.UnsupportedAlias as error:
+        resolved = images.resolve(provider.parameters, terms, provider.cluster().version, now)
+    except aliases.UnsupportedAlias as error:
         return {"amis": []}, _no("AMIsReady", "UnsupportedAlias", str(error))
     if not resolved:
         return {"amis": []}, _no(

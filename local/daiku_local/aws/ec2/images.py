@@ -1,5 +1,5 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""Amazon's images for EKS: Amazon Linux 2023 and Bottlerocket, every supported version, as SSM names them.
+"""Amazon's images for EKS: Amazon Linux, Bottlerocket and Windows, every supported version, as SSM names them.
 
 Their ids are made up from their names, so that they are the same in every world. moto's 1,299 images
 of long ago are not loaded.
@@ -7,7 +7,7 @@ of long ago are not loaded.
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from moto.ec2.models.amis import Ami
@@ -26,6 +26,14 @@ LINUX_VARIANTS = (
     ("arm64", "standard"),
     ("arm64", "nvidia"),
 )
+AL2_KINDS = (("", "x86_64"), ("-arm64", "arm64"), ("-gpu", "x86_64"))
+AL2_ENDS = 33
+"""From this minor version on there is no Amazon Linux 2."""
+WINDOWS_YEARS = {"2019": 0, "2022": 0, "2025": 35}
+"""Year -> minor version from which there is such an image."""
+WINDOWS_FOLDER = "/aws/service/ami-windows-latest"
+DEPRECATED_AFTER = timedelta(days=730)
+"""How long Amazon offers an image."""
 DAY = "%Y%m%d"
 
 
@@ -56,6 +64,7 @@ class _EksImage(Ami):
     """moto's image with the devices that the real one has."""
 
     devices: tuple[tuple[str, int], ...] = ()
+    deprecation_time: str = ""
 
     @property
     def block_device_mappings(self) -> list[dict[str, Any]]:
@@ -80,7 +89,55 @@ def catalogue() -> list[Image]:
     return [
         image
         for version in versions.SUPPORT
-        for image in (*_amazon_linux(version), *_bottlerocket(version))
+        for image in (
+            *_amazon_linux_2(version),
+            *_amazon_linux(version),
+            *_bottlerocket(version),
+            *_windows(version),
+        )
+    ]
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])
+
+
+def _amazon_linux_2(version: str) -> list[Image]:
+    if _minor(version) >= AL2_ENDS:
+        return []
+    images: list[Image] = []
+    for number, date in enumerate(DATES):
+        for kind, architecture in AL2_KINDS:
+            name = f"amazon-eks{kind}-node-{version}-v{date}"
+            folder = f"/aws/service/eks/optimized-ami/{version}/amazon-linux-2{kind}"
+            newest = [f"{folder}/recommended"] if number == len(DATES) - 1 else []
+            images.append(
+                Image(
+                    name=name,
+                    architecture=architecture,
+                    description=f"EKS Kubernetes Worker AMI with AmazonLinux2, {version}",
+                    created=datetime.strptime(date, DAY).replace(tzinfo=UTC),
+                    devices=(("/dev/xvda", 20),),
+                    parameters=(f"{folder}/{name}", *newest),
+                )
+            )
+    return images
+
+
+def _windows(version: str) -> list[Image]:
+    return [
+        Image(
+            name=f"Windows_Server-{year}-English-Core-EKS_Optimized-{version}-{DATES[-1]}",
+            architecture="x86_64",
+            description=f"Microsoft Windows Server {year} Core, EKS {version}",
+            created=datetime.strptime(DATES[-1], DAY).replace(tzinfo=UTC),
+            devices=(("/dev/sda1", 50),),
+            parameters=(
+                f"{WINDOWS_FOLDER}/Windows_Server-{year}-English-Core-EKS_Optimized-{version}",
+            ),
+        )
+        for year, begins in WINDOWS_YEARS.items()
+        if _minor(version) >= begins
     ]
 
 
@@ -150,4 +207,5 @@ def register(ec2: Any, images: list[Image]) -> None:
             region_name=f"{ec2.region_name}a",
         )
         made.devices = image.devices
+        made.deprecation_time = f"{image.created + DEPRECATED_AFTER:%Y-%m-%dT%H:%M:%S}.000Z"
         ec2.amis[image.image_id] = made
