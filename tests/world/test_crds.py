@@ -12,6 +12,7 @@ from tests.conformance.crds import table
 
 import daiku
 from daiku.api import kinds
+from daiku.cli.converting import conversion, tree
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
@@ -182,3 +183,61 @@ def _until_served(client: Client, path: str) -> None:
 
 def _silent(_line: str) -> None:
     """Take a line of progress and forget it."""
+
+
+OLD = """
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: from-alpha}
+spec:
+  requirements:
+    - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m5, c5]}
+  limits: {resources: {cpu: 1000, memory: 1000Gi}}
+  kubeletConfiguration: {containerRuntime: containerd, maxPods: 40, systemReserved: {cpu: 100m}}
+  taints: [{key: team, value: shop, effect: NoSchedule}]
+  ttlSecondsUntilExpired: 2592000
+  consolidation: {enabled: true}
+  weight: 10
+  providerRef: {name: from-alpha}
+---
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: from-alpha}
+spec:
+  subnetSelector: {karpenter.sh/discovery: "one,two"}
+  securityGroupSelector: {aws-ids: "sg-0123456789abcdef0,sg-0123456789abcdef1"}
+  instanceProfile: nodes
+  tags: {team: shop}
+  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 100Gi, volumeType: gp3}}]
+---
+apiVersion: karpenter.sh/v1beta1
+kind: NodePool
+metadata: {name: from-beta}
+spec:
+  template:
+    spec:
+      nodeClassRef: {apiVersion: karpenter.k8s.aws/v1beta1, kind: EC2NodeClass, name: from-beta}
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]
+      kubelet: {maxPods: 20}
+  disruption: {consolidationPolicy: WhenUnderutilized, expireAfter: 48h, budgets: [{nodes: 20%}]}
+---
+apiVersion: karpenter.k8s.aws/v1beta1
+kind: EC2NodeClass
+metadata: {name: from-beta}
+spec:
+  amiFamily: Bottlerocket
+  role: nodes
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: one}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: one}}]
+"""
+
+
+def test_what_convert_makes_of_old_manifests_is_accepted(client: Client) -> None:
+    found = conversion.convert(tree.read("old", OLD.encode()), "")
+
+    made = [
+        _create(client, yaml.safe_load(tree.write([each])))["metadata"]["name"]
+        for each in found.objects
+    ]
+
+    assert made == ["from-alpha", "from-alpha", "from-beta", "from-beta"]

@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from daiku.cli import plan, snapshot, view
+from daiku.cli import convert, plan, snapshot, view
 from daiku.runtime import options
 
 GROUP: Final = "daiku.commands"
@@ -49,6 +49,7 @@ def run(context: typer.Context) -> None:
     raise typer.Exit(application.run(chosen, os.environ))
 
 
+app.command("convert", help=convert.HELP)(convert.convert)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
 app.command("view", help=view.HELP)(view.view)
