@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.conformance.crds import table
+from tests.conformance.crds import node_class_table, table
 
 import daiku
 from daiku.api import kinds
@@ -46,16 +46,20 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     down.down(folder, _silent)
 
 
-@pytest.mark.parametrize("name", table.ACCEPTED)
+ACCEPTED = {**table.ACCEPTED, **node_class_table.ACCEPTED}
+REJECTED = {**table.REJECTED, **node_class_table.REJECTED}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
 def test_is_accepted(client: Client, name: str) -> None:
-    valid, change = table.ACCEPTED[name]
+    valid, change = ACCEPTED[name]
 
     _create(client, _merged(valid, change))
 
 
-@pytest.mark.parametrize("name", table.REJECTED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_is_refused_in_words_that_name_the_mistake(client: Client, name: str) -> None:
-    valid, change, words = table.REJECTED[name]
+    valid, change, words = REJECTED[name]
 
     with pytest.raises(errors.Rejected) as refused:
         _create(client, _merged(valid, change))
@@ -134,6 +138,42 @@ def test_cannot_be_changed(
         client.patch(kind.object_path(body["metadata"]["name"]), change)
 
     assert words in str(refused.value)
+
+
+def test_what_a_person_sees_of_a_node_class_and_how_it_is_called(client: Client) -> None:
+    path = (
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ec2nodeclasses.karpenter.k8s.aws"
+    )
+    found = yaml.safe_load(client.get(path))["spec"]
+
+    (version,) = found["versions"]
+    columns = {c["name"]: c.get("priority", 0) for c in version["additionalPrinterColumns"]}
+    assert columns == {"Ready": 0, "Age": 0, "Role": 1}
+    assert (found["names"]["shortNames"], found["names"]["categories"]) == (
+        ["ec2nc", "ec2ncs"],
+        ["karpenter"],
+    )
+    assert found["scope"] == "Cluster"
+    assert version["subresources"] == {"status": {}}
+
+
+def test_kubelet_settings_that_nobody_knows_are_kept(client: Client) -> None:
+    settings = {"noSuchThing": {"deep": [1, "two"]}, "maxPods": "vcpus * 10"}
+
+    made = _create(client, _merged(table.NODE_CLASS, {"spec": {"kubelet": settings}}))
+
+    assert made["spec"]["kubelet"] == settings
+
+
+def test_role_and_profile_can_be_changed_for_each_other(client: Client) -> None:
+    body = _merged(table.NODE_CLASS, {"metadata": {"name": "switched"}})
+    path = kinds.EC2_NODE_CLASSES.object_path("switched")
+    client.create(kinds.EC2_NODE_CLASSES.path, body)
+
+    client.patch(path, {"spec": {"role": "another"}})
+    client.patch(path, {"spec": {"role": None, "instanceProfile": "mine"}})
+
+    assert yaml.safe_load(client.get(path))["spec"]["instanceProfile"] == "mine"
 
 
 def test_a_node_pool_can_be_scaled_and_lists_its_columns(client: Client) -> None:

@@ -83,5 +83,6 @@ def _queries(terms: Sequence[Term], names: Mapping[str, str]) -> Iterator[list[F
         if values:
             yield [{"Name": filter_name, "Values": values}]
     for term in terms:
-        if term.get("tags"):
+        # A term that mixes them, which the schema lets pass beside others, means its id or name.
+        if term.get("tags") and not any(term.get(field) for field in names):
             yield tag_filters(term["tags"])
