@@ -48,6 +48,10 @@ class Instance:
     launched: datetime
     terminating: bool
     """Shutting down, or terminated and still listed."""
+    subnet: str = ""
+    """Id of its subnet; empty where the cloud has none."""
+    security_groups: tuple[str, ...] = ()
+    """Ids of the groups of its interfaces, sorted; empty where the cloud has none."""
 
 
 class CloudProvider(Protocol):
