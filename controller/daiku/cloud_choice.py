@@ -108,6 +108,7 @@ def _aws(options: Options, environ: Mapping[str, str]) -> AwsProvider:
                 cluster_endpoint=options.cluster_endpoint,
                 cluster_ca_bundle=options.cluster_ca_bundle,
                 isolated_vpc=options.isolated_vpc,
+                dry_run=not options.disable_dry_run,
                 memory_overhead=options.vm_memory_overhead_percent,
                 reserved_interfaces=options.reserved_enis,
             ),

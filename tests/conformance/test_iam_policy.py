@@ -26,7 +26,6 @@ PREFIXES = {
 SAME_RIGHT = {"sqs:DeleteMessageBatch": "sqs:DeleteMessage"}
 """Calls that IAM knows under another name."""
 NOT_CALLED = {
-    "ec2:RunInstances": "CreateFleet launches in its name",
     "iam:TagInstanceProfile": "CreateInstanceProfile puts tags on what it makes",
     "iam:PassRole": "launches hand the node role over",
     "ec2:DescribeCapacityReservations": "capacity reservations are not honoured yet",
@@ -43,8 +42,12 @@ def _called() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
-            words: list[Any] = [a.value for a in node.args[:2] if isinstance(a, ast.Constant)]
-            if node.func.attr in {"call", "pages"} and len(words) == 2 and words[0] in PREFIXES:
+            words: list[Any] = [a.value for a in node.args[:3] if isinstance(a, ast.Constant)]
+            if (
+                node.func.attr in {"call", "pages", "partial"}
+                and len(words) == 2
+                and words[0] in PREFIXES
+            ):
                 service, operation = words
                 names: list[str] = loader.get_service_model(service).operation_names
                 (name,) = [n for n in names if xform_name(n) == operation]

@@ -197,6 +197,14 @@ TABLE: Final = (
         "settings.batch_max",
         "a batch of pods ends after this at the latest",
     ),
+    Option(
+        "DISABLE_DRY_RUN",
+        "false",
+        _TRUTH,
+        _truth,
+        "disable_dry_run",
+        "node classes are Ready without a launch having been tried",
+    ),
     Option("ISOLATED_VPC", "false", _TRUTH, _truth, "isolated_vpc", "no calls of the Pricing API"),
     Option(
         "VM_MEMORY_OVERHEAD_PERCENT",
@@ -301,7 +309,6 @@ WITHOUT_EFFECT: Final = frozenset(
         "IGNORE_DRA_REQUESTS",
         "SCHEDULER_CONFIG",
         "EKS_CONTROL_PLANE",
-        "DISABLE_DRY_RUN",
         "ENABLE_ZONAL_SHIFT",
         "KUBE_CLIENT_QPS",
         "KUBE_CLIENT_BURST",

@@ -5,6 +5,8 @@ under the old one. Ours lie under a path of cluster and node class, which is how
 """
 
 import hashlib
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from daiku.cloud.aws import errors
@@ -14,6 +16,8 @@ from daiku.model.nodeclass import NodeClass
 
 NAME_MAX: Final = 128
 """Characters that IAM takes in a profile's name."""
+PROTECTED_FOR: Final = timedelta(hours=1)
+"""How old a profile is at least when it is collected."""
 
 
 def resolve(session: Session, cluster: str, found: NodeClass) -> str:
@@ -55,6 +59,27 @@ def remove(session: Session, cluster: str, found: NodeClass) -> None:
         for profile in page["InstanceProfiles"]:
             if profile["Path"] == path:
                 _remove(session, profile)
+
+
+def collect(session: Session, cluster: str, used: Collection[str], now: datetime) -> list[str]:
+    """Remove this cluster's own profiles that nobody uses, but no young one: its user may not be written down yet.
+
+    Returns:
+        Names of what was removed.
+
+    Raises:
+        CloudError: IAM refused.
+    """
+    prefix = f"/karpenter/{session.region}/{cluster}/"
+    removed: list[str] = []
+    for page in session.pages("iam", "list_instance_profiles", PathPrefix=prefix):
+        for profile in page["InstanceProfiles"]:
+            name = profile["InstanceProfileName"]
+            young = now - profile["CreateDate"] < PROTECTED_FOR
+            if profile["Path"].startswith(prefix) and name not in used and not young:
+                _remove(session, profile)
+                removed.append(name)
+    return removed
 
 
 def _remove(session: Session, profile: dict[str, Any]) -> None:

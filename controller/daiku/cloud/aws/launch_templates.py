@@ -4,6 +4,7 @@ The same content has the same name, so a template is looked up before it is made
 template is never changed; those of a node class go with it.
 """
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -58,6 +59,16 @@ class LaunchTemplates:
         with self._lock:
             for name in names:
                 self._known.pop(name, None)
+
+    def remove(self, name: str) -> None:
+        """Remove one template; it is no error when it is gone already.
+
+        Raises:
+            CloudError: EC2 refused.
+        """
+        self.forget([name])
+        with contextlib.suppress(errors.ResourceNotFound):
+            self.session.call("ec2", "delete_launch_template", LaunchTemplateName=name)
 
     def remove_all(self, node_class_name: str) -> None:
         """Remove every template of a node class.

@@ -35,7 +35,9 @@ from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
 from daiku.cloud.aws.session import Session
+from daiku.cloud.aws.trial import Trials
 from daiku.cloud.provider import Instance, LaunchedInstance
+from daiku.disruption.node_class_drift import HASH, HASH_VERSION
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, NodeClassRef
 from daiku.model.nodeclaim import NodeClaim
@@ -47,6 +49,8 @@ PRICES_EVERY: Final = timedelta(hours=12)
 CLUSTER_EVERY: Final = timedelta(minutes=5)
 TAGGED_MOST: Final = 50
 """Instances that are tagged with their claims after each list: half of EC2's bucket of CreateTags."""
+PROFILE: Final = f"{PREFIX}instance-profile-name"
+"""Annotation of a NodeClaim: the profile that its machine was launched with."""
 LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
 
 
@@ -60,6 +64,8 @@ class AwsOptions:
     cluster_ca_bundle: str = ""
     """Empty: ask EKS."""
     isolated_vpc: bool = False
+    dry_run: bool = True
+    """Whether a node class is tried before it is Ready."""
     memory_overhead: float = 0.075
     """Share of the memory that the hypervisor keeps, 0 to 1."""
     reserved_interfaces: int = 0
@@ -78,6 +84,7 @@ class AwsProvider:
     templates: LaunchTemplates = field(init=False)
     addresses: Addresses = field(init=False)
     parameters: Parameters = field(init=False)
+    trials: Trials = field(init=False)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
     _terminator: Batcher[str, str, str] = field(init=False)
@@ -93,6 +100,7 @@ class AwsProvider:
         self.templates = LaunchTemplates(self.session, self.options.cluster_name)
         self.addresses = Addresses(self.session.pace.monotonic)
         self.parameters = Parameters(self.session, self.now)
+        self.trials = Trials(self.session, self.templates, self.now)
         self._launcher = launcher.Launcher(self.session, self.templates, self.now(), self.addresses)
         self._offerings = Offerings(self.session.region)
         self._terminator = terminator.make(self.session)
@@ -189,6 +197,10 @@ class AwsProvider:
                             nodepool=tags.get(labels.NODEPOOL, ""),
                             launched=each["LaunchTime"],
                             terminating=each["State"]["Name"] == "shutting-down",
+                            subnet=each.get("SubnetId", ""),
+                            security_groups=tuple(
+                                sorted(g["GroupId"] for g in parts(each, "SecurityGroups"))
+                            ),
                         )
                     )
         # What was launched together says afterwards whose it is; a refusal only means later.
@@ -203,6 +215,10 @@ class AwsProvider:
             memory_overhead=self.options.memory_overhead,
             reserved_interfaces=self.options.reserved_interfaces,
         )
+
+    def types(self) -> Mapping[str, Facts]:
+        """Every instance type of the region, as last fetched; empty before that."""
+        return self._types[0] if self._types is not None else {}
 
     def _describe_cluster(self) -> Cluster:
         return cluster.describe(
@@ -261,9 +277,9 @@ class AwsProvider:
             image_id=instance.image,
             labels={k: v for k, v in own.items() if v},
             annotations={
-                f"{PREFIX}ec2nodeclass-hash": node_class.static_hash(plan.node_class),
-                f"{PREFIX}ec2nodeclass-hash-version": node_class.HASH_VERSION,
-                f"{PREFIX}instance-profile-name": str(plan.node_class.status["instanceProfile"]),
+                HASH: node_class.static_hash(plan.node_class),
+                HASH_VERSION: node_class.HASH_VERSION,
+                PROFILE: str(plan.node_class.status["instanceProfile"]),
             },
             capacity={r: a for r, a in has.items() if a},
             allocatable={r: max(0, a - kept.get(r, 0)) for r, a in has.items() if a},

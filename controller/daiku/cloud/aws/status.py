@@ -4,7 +4,7 @@ Asks AWS, decides the conditions, gives the new status as a value. Writing it is
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,17 +16,21 @@ from daiku.cloud.aws import (
     instance_profiles,
     node_class,
     selectors,
+    trial,
     validation,
 )
 from daiku.cloud.aws.answers import part
+from daiku.cloud.aws.capacity import PODS_DEFAULT
 from daiku.cloud.aws.instance_types import PREFIX
 from daiku.cloud.aws.provider import AwsProvider
+from daiku.cloud.aws.user_data import Boot
+from daiku.disruption.node_class_drift import HASH, HASH_VERSION
+from daiku.model import labels
 from daiku.model.condition import Condition, Status
 from daiku.model.nodeclass import NodeClass
+from daiku.model.requirements import Requirements
 
 FINALIZER: Final = f"{PREFIX}termination"
-HASH: Final = f"{PREFIX}ec2nodeclass-hash"
-HASH_VERSION: Final = f"{PREFIX}ec2nodeclass-hash-version"
 
 Part = tuple[Mapping[str, Any], Condition]
 """Fields of the status, and the condition that speaks of them."""
@@ -43,8 +47,17 @@ class Resolved:
     """The static hash, for the object's metadata."""
 
 
-def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
-    """The status of `found` as AWS has it now. A part that AWS refuses to tell keeps what was known."""
+def resolve(
+    provider: AwsProvider, found: NodeClass, now: datetime, pools: Sequence[Requirements] = ()
+) -> Resolved:
+    """The status of `found` as AWS has it now. A part that AWS refuses to tell keeps what was known.
+
+    Args:
+        provider: The way to AWS.
+        found: The node class as it is stored.
+        now: What is deprecated is deprecated before that.
+        pools: What the NodePools that name the class require.
+    """
     known_parts: list[Part] = [
         _tried("AMIsReady", found, ("amis",), lambda: _amis(provider, found, now)),
         _tried("SubnetsReady", found, ("subnets",), lambda: _subnets(provider, found)),
@@ -56,9 +69,9 @@ def resolve(provider: AwsProvider, found: NodeClass, now: datetime) -> Resolved:
         ({}, _yes("CapacityReservationsReady")),
     ]
     known = [condition for _, condition in known_parts]
-    known.append(_validation(found, known))
-    known.append(_ready(known))
     fields = {name: value for each, _ in known_parts for name, value in each.items()}
+    known.append(_validation(provider, replace(found, status=fields), known, pools))
+    known.append(_ready(known))
     generation = found.meta.generation
     return Resolved(
         fields,
@@ -83,6 +96,7 @@ def release(provider: AwsProvider, found: NodeClass) -> None:
         CloudError: AWS refused.
     """
     provider.templates.remove_all(found.meta.name)
+    provider.trials.forget(found.meta.uid)
     if not provider.options.isolated_vpc:
         instance_profiles.remove(provider.session, provider.options.cluster_name, found)
 
@@ -174,14 +188,47 @@ def _tried(kind: str, found: NodeClass, fields: Sequence[str], part: Callable[[]
         return kept, _no(kind, error.code or type(error).__name__, f"{error}{remedy}")
 
 
-def _validation(found: NodeClass, known: Sequence[Condition]) -> Condition:
+def _validation(
+    provider: AwsProvider,
+    found: NodeClass,
+    known: Sequence[Condition],
+    pools: Sequence[Requirements],
+) -> Condition:
+    kind = "ValidationSucceeded"
     problems = validation.problems(found)
     if problems:
-        return _no("ValidationSucceeded", problems[0][0], "; ".join(text for _, text in problems))
-    waiting = [c.type for c in known if c.status != "True"]
+        return _no(kind, problems[0][0], "; ".join(text for _, text in problems))
+    waiting = [c for c in known if c.status != "True"]
     if waiting:
-        return _no("ValidationSucceeded", "DependenciesNotReady", f"waits for {', '.join(waiting)}")
-    return _yes("ValidationSucceeded")
+        status: Status = "False" if any(c.status == "False" for c in waiting) else "Unknown"
+        names = ", ".join(c.type for c in waiting)
+        return _no(kind, "DependenciesNotReady", f"waits for {names}", status)
+    if not provider.options.dry_run:
+        return _yes(kind)
+    try:
+        refusal = provider.trials.verdict(_case(provider, found, pools))
+    except cloud_errors.LaunchRefused as error:
+        return _no(kind, error.code or "LaunchRefused", str(error))
+    except cloud_errors.CloudError as error:
+        before = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
+        return before or _no(kind, error.code or type(error).__name__, str(error), "Unknown")
+    return _yes(kind) if refusal is None else _no(kind, *refusal)
+
+
+def _case(provider: AwsProvider, found: NodeClass, pools: Sequence[Requirements]) -> trial.Case:
+    sizing = provider.sizing(found)
+    boot = Boot(
+        cluster=provider.cluster(),
+        family=sizing.family.name,
+        user_data=str(found.spec.get("userData") or ""),
+        labels={labels.NODEPOOL: found.meta.name, labels.CAPACITY_TYPE: labels.ON_DEMAND},
+        taints=(),
+        kubelet=sizing.config,
+        pods_max=PODS_DEFAULT,
+        raid0=sizing.raid0,
+        image_version=node_class.bottlerocket_version(found),
+    )
+    return trial.Case(found=found, boot=boot, types=provider.types(), pools=pools)
 
 
 def _ready(known: Sequence[Condition]) -> Condition:
