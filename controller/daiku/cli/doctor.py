@@ -1,0 +1,157 @@
+"""`daiku doctor`: the command line. What it does is in `doctoring`, imported only when it is asked for."""
+
+import json
+import os
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+
+from daiku.cli import surroundings
+
+if TYPE_CHECKING:
+    from daiku.cli import progress
+    from daiku.cli.doctoring.evidence import Evidence
+    from daiku.cli.doctoring.finding import Finding
+
+UNUSABLE: Final = 2
+"""Exit code when the cluster or a file cannot be read."""
+FOUND: Final = 3
+"""Exit code with --strict when there is an error among the findings."""
+
+HELP: Final = """Look for the known traps of a cluster and its account, and say what to do about each.
+
+Reads only. The cluster is the one that KUBECONFIG says; its AWS account is examined too when CLUSTER_NAME is set and
+there are credentials. A saved cluster can be examined without either.
+
+\b
+Examples:
+  daiku doctor
+  CLUSTER_NAME=prod AWS_REGION=eu-west-1 daiku doctor --strict
+  daiku doctor --from now.json --format json
+  daiku doctor --list
+
+Exit code: 0 examined; 2 nothing could be examined; with --strict 3 when an error was found.
+"""
+
+
+class Format(StrEnum):
+    """How it is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def doctor(
+    *,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A `daiku snapshot` or any list of objects instead of a live cluster.",
+        ),
+    ] = None,
+    output: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Say what is looked for, and end.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if an error is found.")
+    ] = False,
+) -> None:
+    """Examine, print."""
+    from daiku.cli import progress  # noqa: PLC0415  (what is imported here, no other command should pay)
+    from daiku.cli.doctoring import examination  # noqa: PLC0415
+    from daiku.cli.doctoring.finding import Severity  # noqa: PLC0415
+
+    if listed:
+        _list()
+        return
+    notes: list[str] = []
+    with progress.Progress() as shown:
+        evidence = _saved(source) if source else _live(shown, notes)
+        found = examination.examine(evidence)
+        if not source:
+            found = examination.ordered([*found, *_account(evidence, notes)])
+    if output is Format.JSON:
+        typer.echo(json.dumps(examination.to_json(found, notes), indent=1))
+    else:
+        _print(found, notes)
+    if strict and any(each.severity is Severity.ERROR for each in found):
+        raise typer.Exit(FOUND)
+
+
+def _list() -> None:
+    from daiku.cli.doctoring import account, examination  # noqa: PLC0415
+
+    for check in examination.CHECKS:
+        typer.echo(f"{check.name:<34}{check.looks_for}")
+    for name, run in account.CHECKS.items():
+        text = (run.__doc__ or "").rstrip(".")
+        typer.echo(f"{name:<34}{text[:1].lower()}{text[1:]} (AWS)")
+
+
+def _saved(paths: "list[str]") -> "Evidence":
+    from daiku.cli import files  # noqa: PLC0415
+    from daiku.cli.doctoring import evidence  # noqa: PLC0415
+
+    problems: list[str] = []
+    contents = files.read(paths, sys.stdin.buffer, lambda _: None, problems)
+    found = evidence.read(contents, problems)
+    if not (found.objects or problems):
+        problems.append(f"{', '.join(paths)}: holds no object; give a `daiku snapshot`")
+    if problems:
+        _fail(problems)
+    return found
+
+
+def _live(shown: "progress.Progress", notes: list[str]) -> "Evidence":
+    from daiku.cli.doctoring import evidence, live  # noqa: PLC0415
+
+    try:
+        documents = live.read(surroundings.environ(), shown.step, notes)
+    except live.UnreachableError as error:
+        _fail([str(error)])
+    problems: list[str] = []
+    found = evidence.of(documents, problems)
+    notes += problems
+    return found
+
+
+def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
+    """What the account says, where it can be asked."""
+    from daiku.cli.doctoring import account  # noqa: PLC0415
+    from daiku.cloud.aws.session import NoRegionError, Session  # noqa: PLC0415
+    from daiku.runtime import clock  # noqa: PLC0415
+
+    cluster = os.environ.get("CLUSTER_NAME", "")
+    if not any(each.ref.kind == "EC2NodeClass" for each in evidence.node_classes):
+        return []
+    if not cluster:
+        notes.append("the AWS account is not examined: set CLUSTER_NAME (and AWS_REGION)")
+        return []
+    try:
+        session = Session(os.environ.get("AWS_REGION", ""))
+    except NoRegionError as error:
+        notes.append(f"the AWS account is not examined: {error}")
+        return []
+    asked = account.Account(session=session, cluster=cluster, evidence=evidence, now=clock.now())
+    return account.examine(asked, notes)
+
+
+def _print(found: "list[Finding]", notes: list[str]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from daiku.cli.doctoring import examination  # noqa: PLC0415
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for line in examination.lines(found, notes):
+        console.print(line)
+
+
+def _fail(problems: list[str]) -> NoReturn:
+    for problem in problems:
+        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
+    raise typer.Exit(UNUSABLE)

@@ -1,0 +1,76 @@
+"""A live cluster as evidence: what the controller watches, and what it does not but checks want."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from daiku.api import kinds, manifests
+from daiku.api.manifests import Document
+from daiku.kube import credentials, errors
+from daiku.kube.client import Client
+
+MORE: Final[Mapping[str, tuple[str, str]]] = {
+    "Deployment": ("apps/v1", "/apis/apps/v1/deployments"),
+    "ValidatingWebhookConfiguration": (
+        "admissionregistration.k8s.io/v1",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    ),
+    "MutatingWebhookConfiguration": (
+        "admissionregistration.k8s.io/v1",
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    ),
+}
+"""Kind -> apiVersion and path."""
+
+
+class UnreachableError(Exception):
+    """The cluster cannot be read; the message says why and what to do."""
+
+
+def read(
+    environ: Mapping[str, str], step: Callable[[str, int, int], None], notes: list[str]
+) -> list[Document]:
+    """Every object that checks look at.
+
+    Args:
+        environ: Environment variables: KUBECONFIG.
+        step: Is told what is read.
+        notes: Takes kinds that cannot be read, and why.
+
+    Raises:
+        UnreachableError: There is no cluster to read.
+    """
+    wanted = {kind.name: (kind.api_version, kind.path) for kind in kinds.BY_NAME.values()} | MORE
+    found: list[Document] = []
+    try:
+        client = Client(credentials.Credentials(environ))
+    except credentials.NoClusterError as error:
+        raise UnreachableError(
+            f"{error}; or examine a saved cluster with --from FILE (made by `daiku snapshot`)"
+        ) from error
+    for number, (name, (version, path)) in enumerate(wanted.items()):
+        step(f"reading {name}s", number, len(wanted))
+        try:
+            found += _documents(client, name, version, path)
+        except errors.NotFound:
+            notes.append(f"the cluster has no {name}s ({version} is not installed)")
+        except errors.Denied as error:
+            notes.append(f"{name}s not checked: {error}")
+        except errors.KubeError as error:
+            raise UnreachableError(str(error)) from error
+    return found
+
+
+def _documents(client: Client, kind: str, version: str, path: str) -> list[Document]:
+    items: list[dict[str, Any]] = [
+        {**msgspec.json.decode(bytes(raw)), "apiVersion": version, "kind": kind}
+        for page in client.list(path)
+        for raw in page.items
+    ]
+    problems: list[str] = []
+    return manifests.read(
+        "cluster",
+        msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": items}),
+        problems,
+    )
