@@ -1,6 +1,5 @@
 """The CRDs on a real kube-apiserver: what it takes, what it refuses and in which words, what it fills in."""
 
-import copy
 import datetime as dt
 from collections.abc import Generator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.conformance.crds import node_class_table, table
+from tests.conformance.crds import node_class_table, pools, table
 
 import daiku
 from daiku.api import kinds
@@ -46,15 +45,15 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     down.down(folder, _silent)
 
 
-ACCEPTED = {**table.ACCEPTED, **node_class_table.ACCEPTED}
-REJECTED = {**table.REJECTED, **node_class_table.REJECTED}
+ACCEPTED = {**table.ACCEPTED, **pools.ACCEPTED, **node_class_table.ACCEPTED}
+REJECTED = {**table.REJECTED, **pools.REJECTED, **node_class_table.REJECTED}
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_accepted(client: Client, name: str) -> None:
     valid, change = ACCEPTED[name]
 
-    _create(client, _merged(valid, change))
+    _create(client, table.merged(valid, change))
 
 
 @pytest.mark.parametrize("name", REJECTED)
@@ -62,7 +61,7 @@ def test_is_refused_in_words_that_name_the_mistake(client: Client, name: str) ->
     valid, change, words = REJECTED[name]
 
     with pytest.raises(errors.Rejected) as refused:
-        _create(client, _merged(valid, change))
+        _create(client, table.merged(valid, change))
 
     assert words in str(refused.value)
 
@@ -70,7 +69,7 @@ def test_is_refused_in_words_that_name_the_mistake(client: Client, name: str) ->
 def test_defaults_are_karpenters(client: Client) -> None:
     pool = _create(
         client,
-        _merged(
+        table.merged(
             table.NODE_POOL,
             {"spec": {"disruption": None, "template": {"spec": {"expireAfter": None}}}},
         ),
@@ -104,38 +103,19 @@ def test_a_kwok_node_class_is_ready_from_birth(client: Client) -> None:
     assert kinds.KWOK_NODE_CLASSES.decode(client.get(path)).ready is True
 
 
-@pytest.mark.parametrize(
-    ("valid", "change", "words"),
-    [
-        pytest.param(
-            table.NODE_CLAIM,
-            {"spec": {"expireAfter": "1h"}},
-            "spec is immutable",
-            id="a NodeClaim's spec",
-        ),
-        pytest.param(
-            table.NODE_POOL,
-            {"spec": {"template": {"spec": {"nodeClassRef": {"kind": "KWOKNodeClass"}}}}},
-            "nodeClassRef.kind is immutable",
-            id="the kind of a NodePool's class",
-        ),
-        pytest.param(
-            table.NODE_POOL,
-            {"spec": {"replicas": 1, "limits": None}},
-            "Cannot transition NodePool",
-            id="a dynamic pool into a static one",
-        ),
-    ],
-)
-def test_cannot_be_changed(
-    client: Client, valid: table.Json, change: table.Json, words: str
-) -> None:
-    body = _merged(valid, {"metadata": {"name": f"changed-{abs(hash(words)) % 10**6}"}})
+@pytest.mark.parametrize("name", pools.CHANGES)
+def test_what_may_change_and_what_may_not(client: Client, name: str) -> None:
+    valid, before, after, words = pools.CHANGES[name]
+    called = {"metadata": {"name": f"changed-{list(pools.CHANGES).index(name)}"}}
+    body = table.merged(table.merged(valid, before), called)
     kind = kinds.BY_NAME[body["kind"]]
     client.create(kind.path, body)
 
+    if not words:
+        client.patch(kind.object_path(body["metadata"]["name"]), after)
+        return
     with pytest.raises(errors.Rejected) as refused:
-        client.patch(kind.object_path(body["metadata"]["name"]), change)
+        client.patch(kind.object_path(body["metadata"]["name"]), after)
 
     assert words in str(refused.value)
 
@@ -160,13 +140,13 @@ def test_what_a_person_sees_of_a_node_class_and_how_it_is_called(client: Client)
 def test_kubelet_settings_that_nobody_knows_are_kept(client: Client) -> None:
     settings = {"noSuchThing": {"deep": [1, "two"]}, "maxPods": "vcpus * 10"}
 
-    made = _create(client, _merged(table.NODE_CLASS, {"spec": {"kubelet": settings}}))
+    made = _create(client, table.merged(table.NODE_CLASS, {"spec": {"kubelet": settings}}))
 
     assert made["spec"]["kubelet"] == settings
 
 
 def test_role_and_profile_can_be_changed_for_each_other(client: Client) -> None:
-    body = _merged(table.NODE_CLASS, {"metadata": {"name": "switched"}})
+    body = table.merged(table.NODE_CLASS, {"metadata": {"name": "switched"}})
     path = kinds.EC2_NODE_CLASSES.object_path("switched")
     client.create(kinds.EC2_NODE_CLASSES.path, body)
 
@@ -174,6 +154,17 @@ def test_role_and_profile_can_be_changed_for_each_other(client: Client) -> None:
     client.patch(path, {"spec": {"role": None, "instanceProfile": "mine"}})
 
     assert yaml.safe_load(client.get(path))["spec"]["instanceProfile"] == "mine"
+
+
+def test_a_static_pool_is_scaled_like_a_deployment(client: Client) -> None:
+    body = table.merged(table.NODE_POOL, pools.static(replicas=2))
+    body["metadata"] = {"name": "scaled"}
+    client.create(kinds.NODE_POOLS.path, body)
+
+    client.patch(f"{kinds.NODE_POOLS.object_path('scaled')}/scale", {"spec": {"replicas": 4}})
+
+    pool = kinds.NODE_POOLS.decode(client.get(kinds.NODE_POOLS.object_path("scaled")))
+    assert getattr(pool, "replicas", None) == 4
 
 
 def test_a_node_pool_can_be_scaled_and_lists_its_columns(client: Client) -> None:
@@ -194,19 +185,6 @@ def test_a_node_pool_can_be_scaled_and_lists_its_columns(client: Client) -> None
 def _create(client: Client, body: table.Json) -> dict[str, Any]:
     kind = kinds.BY_NAME[body["kind"]]
     return yaml.safe_load(client.create(kind.path, body, dry_run=True))
-
-
-def _merged(valid: table.Json, change: table.Json) -> table.Json:
-    """RFC 7386: what a merge patch does."""
-    made = copy.deepcopy(valid)
-    for key, value in change.items():
-        if value is None:
-            made.pop(key, None)
-        elif isinstance(value, dict) and isinstance(made.get(key), dict):
-            made[key] = _merged(made[key], value)
-        else:
-            made[key] = value
-    return made
 
 
 def _until_served(client: Client, path: str) -> None:

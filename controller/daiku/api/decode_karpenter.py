@@ -5,21 +5,20 @@ and the rest of the cluster goes on. Defaults are filled in here too, for object
 server (`daiku plan` reads files).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-from daiku.api import constraints, decode, wire, wire_karpenter
-from daiku.model import condition, labels, resources, units
+from daiku.api import constraints, decode, validation, wire, wire_karpenter
+from daiku.model import condition, resources, units
 from daiku.model.budget import Budget
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool, NodeTemplate
 from daiku.model.requirements import Requirement, Requirements
-from daiku.model.taints import Taint
 
 T = TypeVar("T")
 
@@ -140,7 +139,7 @@ def _node_pool(found: wire_karpenter.NodePool, problems: list[str]) -> NodePool:
         status_resources=None
         if status.resources is None
         else tried("status.resources", {}, lambda: resources.parse(status.resources)),
-        invalid="; ".join(problems),
+        invalid="; ".join(dict.fromkeys(problems)),
     )
 
 
@@ -154,9 +153,10 @@ def _template(found: wire_karpenter.NodeTemplate, problems: list[str]) -> NodeTe
             )
         except ValueError as error:
             problems.append(f"spec.template.spec.requirements: {error}")
-    all_taints = (*decode.taints(spec.taints), *decode.taints(spec.startup_taints))
-    problems.extend(_label_problems(found.metadata.labels or {}, known))
-    problems.extend(_taint_problems(all_taints))
+        problems.extend(validation.of_requirement(each))
+    taints, startup_taints = decode.taints(spec.taints), decode.taints(spec.startup_taints)
+    problems.extend(validation.of_labels(found.metadata.labels or {}))
+    problems.extend(validation.of_taints(taints, startup_taints))
     periods: dict[str, timedelta | None] = {}
     for name, text, default in (
         ("expireAfter", spec.expire_after, EXPIRE_AFTER),
@@ -169,38 +169,13 @@ def _template(found: wire_karpenter.NodeTemplate, problems: list[str]) -> NodeTe
     return NodeTemplate(
         labels=found.metadata.labels or decode.NOTHING,
         annotations=found.metadata.annotations or decode.NOTHING,
-        taints=decode.taints(spec.taints),
-        startup_taints=decode.taints(spec.startup_taints),
+        taints=taints,
+        startup_taints=startup_taints,
         requirements=Requirements.of(*known),
         node_class=_ref(spec.node_class_ref),
         expire_after=periods.get("expireAfter"),
         termination_grace_period=periods.get("terminationGracePeriod"),
     )
-
-
-def _label_problems(given: Mapping[str, str], known: Sequence[Requirement]) -> list[str]:
-    """Labels that a NodePool may not fix, because whoever makes the node does."""
-    keys = [*given, *(requirement.key for requirement in known)]
-    return [
-        f"label {key!r} is restricted: take it out of spec.template"
-        for key in sorted(set(keys))
-        if key in {labels.NODEPOOL, labels.HOSTNAME}
-        or (_is_reserved_domain(key) and key != labels.CAPACITY_TYPE)
-    ]
-
-
-def _is_reserved_domain(key: str) -> bool:
-    domain, slash, _ = key.partition("/")
-    return bool(slash) and (domain == "karpenter.sh" or domain.endswith(".karpenter.sh"))
-
-
-def _taint_problems(found: Sequence[Taint]) -> list[str]:
-    pairs = [(taint.key, taint.effect) for taint in found]
-    return [
-        f"taint {key}:{effect} is given {pairs.count((key, effect))} times: once is enough"
-        for key, effect in sorted(set(pairs))
-        if pairs.count((key, effect)) > 1
-    ]
 
 
 def _budgets(found: Sequence[wire_karpenter.Budget] | None) -> tuple[Budget, ...]:

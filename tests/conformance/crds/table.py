@@ -4,6 +4,7 @@ A change is merged into the valid object (None removes a field). Run against the
 tests/world/test_crds.py, so the tables themselves are proven.
 """
 
+import copy
 from typing import Any
 
 Json = dict[str, Any]
@@ -63,6 +64,19 @@ NODE_CLAIM: Json = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
     },
 }
+
+
+def merged(valid: Json, change: Json) -> Json:
+    """RFC 7386: what a merge patch does."""
+    made = copy.deepcopy(valid)
+    for key, value in change.items():
+        if value is None:
+            made.pop(key, None)
+        elif isinstance(value, dict) and isinstance(made.get(key), dict):
+            made[key] = merged(made[key], value)
+        else:
+            made[key] = value
+    return made
 
 
 def template(**spec: Any) -> Json:
