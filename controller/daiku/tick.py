@@ -13,6 +13,7 @@ from daiku.lifecycle import audit as lifecycle_audit
 from daiku.lifecycle import plan as lifecycle
 from daiku.model.instance_type import Catalogue
 from daiku.provisioning import plan as provisioning
+from daiku.provisioning import static
 from daiku.report import Report
 from daiku.scheduling import audit as scheduling_audit
 from daiku.scheduling import prices
@@ -47,13 +48,16 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
     begun = lifecycle.plan(snapshot, catalogue, settings, now)
     asked = provisioning.plan(snapshot, catalogue, settings, now)
     going = disruption.plan(snapshot, asked.placements, now)
+    fixed = static.plan(snapshot, catalogue, settings, now)
 
-    wanted = [*begun.commands, *asked.commands, *going.commands]
+    wanted = [*begun.commands, *asked.commands, *going.commands, *fixed.commands]
     free, wakes = _free(wanted, snapshot, settings)
+    # What an order asks for need not be worth its price.
+    planned = [c for c in free if c not in fixed.commands]
     violations = (
         # Places that were given before were looked at then, and nothing is made where nothing is planned.
         *(
-            scheduling_audit.audit(free, asked.placements, snapshot, catalogue)
+            scheduling_audit.audit(planned, asked.placements, snapshot, catalogue)
             if asked.planned
             else ()
         ),
@@ -66,7 +70,8 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         if c.key in illegal and isinstance(c, CreateNodeClaim)
         for pod in c.pods
     }
-    wakes += [*begun.wakes, *going.wakes, *([asked.wake_at] if asked.wake_at is not None else [])]
+    wakes += [*begun.wakes, *going.wakes, *fixed.wakes]
+    wakes += [asked.wake_at] if asked.wake_at is not None else []
     report = Report(
         unschedulable=asked.unschedulable,
         kept=tuple(going.kept),

@@ -327,7 +327,8 @@ class Invariants:
             if each["metadata"]["labels"].get(labels.NODEPOOL) != pool or going:
                 continue
             named = next(
-                r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE
+                (r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE),
+                {"values": list(types)},
             )
             launched = [m.type.name for m in machines if m.uid == each["metadata"]["uid"]]
             possible = launched[-1:] or named["values"]

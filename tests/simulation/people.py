@@ -54,6 +54,8 @@ class People:
         self.set_class_ready("True")
         for name, weight in (("general", 0), ("dedicated", 10)):
             api.create(POOLS, self._pool(name, weight), "people")
+        if rng.random() < 0.25:
+            api.create(POOLS, self._static_pool(rng.randint(0, 3)), "people")
         workloads = self._world.workloads
         if rng.random() < 0.5:
             workloads.add(
@@ -91,6 +93,9 @@ class People:
             self._world.story.tell("people", "scale everything to 0")
             for each in apps:
                 workloads.scale(each, 0)
+            return
+        if self._api.find(POOLS, "fixed") is not None and rng.random() < 0.15:
+            self._api.patch(POOLS, "fixed", {"spec": {"replicas": rng.randint(0, 4)}}, "people")
             return
         app = rng.choice(apps)
         wanted = rng.choice((0, 0, 1, 2, 3, 5, 8)) if rng.random() < 0.7 else app.replicas
@@ -206,6 +211,13 @@ class People:
             **({"limits": limits} if limits else {}),
         )  # fmt: skip
 
+    def _static_pool(self, replicas: int) -> Json:
+        spot = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}]
+        return node_pool(
+            "fixed", template={"requirements": spot}, replicas=replicas,
+            disruption={"consolidateAfter": "0s", "budgets": [{"nodes": "100%"}]},
+        )  # fmt: skip
+
     def _change(self) -> Json:
         rng = self._world.faults.random
         return rng.choice(
@@ -218,7 +230,7 @@ class People:
         )
 
     def _edit_pool(self, spec: Json) -> None:
-        names = list(self._api.objects[POOLS])
+        names = [name for name in self._api.objects[POOLS] if name != "fixed"]
         if names:
             name = self._world.faults.random.choice(names)
             self._api.patch(POOLS, name, {"spec": spec}, "people")

@@ -80,6 +80,7 @@ class World:
             registration_ttl=timedelta(minutes=3),
             launch_ttl=timedelta(minutes=2),
             repair_policies=REPAIRED if seed % 2 else (),
+            extra={"StaticCapacity": "true"},
         )
         self.invariants = Invariants(self)
         self.workloads = Workloads(self)
@@ -191,6 +192,9 @@ class History:
             for app in world.workloads.apps.values():
                 if not app.daemon:
                     world.workloads.scale(app, 0)
+            for name, pool in world.api.objects[POOLS].items():
+                if "replicas" in pool["spec"]:
+                    world.api.patch(POOLS, name, {"spec": {"replicas": 0}}, "people")
             self._until(ALL_GOES, self._leftovers, "nothing is left after scale to zero")
             self.phase = "quiet at the end"
             self._stay_quiet()
@@ -298,6 +302,7 @@ class History:
         ]
         return (
             orphans
+            + self._wrong_numbers()
             + [
                 f"node {name} runs nothing"
                 for name, node in world.api.objects[NODES].items()
@@ -315,9 +320,22 @@ class History:
             ]
         )
 
+    def _wrong_numbers(self) -> list[str]:
+        """Static pools that do not have as many nodes as they should."""
+        api, wrong = self.world.api, list[str]()
+        for name, pool in api.objects[POOLS].items():
+            wanted = pool["spec"].get("replicas")
+            there = sum(
+                c["metadata"]["labels"].get(labels.NODEPOOL) == name and not is_leaving(c)
+                for c in api.all(CLAIMS)
+            )
+            if wanted is not None and there != wanted:
+                wrong.append(f"NodePool {name} has {there} of {wanted} nodes")
+        return wrong
+
     def _may_go(self, node: Json) -> bool:
         pool = self.world.api.find(POOLS, node["metadata"]["labels"].get(labels.NODEPOOL, ""))
-        if pool is None:
+        if pool is None or "replicas" in pool["spec"]:
             return False
         return all(b["nodes"] not in {"0", "0%"} for b in pool["spec"]["disruption"]["budgets"])
 

@@ -88,6 +88,9 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     if failure is not None:
         draft.set("Launched", "Unknown", failure.reason, _cut(str(failure)))
     hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
+    if claim.meta.name in snapshot.unneeded and (hold is None or hold.until is not None):
+        _give_up(draft, "unneeded", "Unneeded", "the pods that it was made for need it no more")
+        return
     if hold is not None:
         if hold.until is not None:
             draft.wakes.append(hold.until)

@@ -18,6 +18,7 @@ from daiku.model.meta import Meta, Owner
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirement, Requirements
+from daiku.scheduling.problem import template_requirements
 from daiku.scheduling.solution import NewNode, RankedType
 from daiku.settings import Settings
 
@@ -49,49 +50,90 @@ def create(
         purpose: What sets it apart from every other node of this tick; part of what the name is made from.
         annotations: More annotations for it.
     """
-    pool, template = node.pool, node.pool.template
-    ref = template.node_class
     kept = _cut(node, types, settings.instance_types_per_launch_max)
     requirements = node.requirements & Requirements.of(
         Requirement.parse(labels.INSTANCE_TYPE, "In", [t.name for t in kept]),
         Requirement.parse(labels.CAPACITY_TYPE, "In", node.capacity_types),
     )
-    claim = NodeClaim(
-        meta=Meta(
-            name=_name(pool, now, purpose, taken),
-            labels={
-                **_custom_labels(requirements, given),
-                **template.labels,
-                labels.NODEPOOL: pool.meta.name,
-                labels.node_class_label(ref.group, ref.kind): ref.name,
-            },
-            annotations={
-                **template.annotations,
-                labels.NODEPOOL_HASH: nodepool_hash.of(template),
-                labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
-                **(annotations or {}),
-            },
-            finalizers=(labels.TERMINATION_FINALIZER,),
-            owners=(
-                Owner(
-                    api_version="karpenter.sh/v1",
-                    kind="NodePool",
-                    name=pool.meta.name,
-                    uid=pool.meta.uid,
-                    block_owner_deletion=True,
-                ),
+    meta = _meta(
+        node.pool,
+        _name(node.pool, now, purpose, taken),
+        _custom_labels(requirements, given),
+        annotations or {},
+        now,
+    )
+    claim = _claim(node.pool, meta, requirements, node.requests)
+    return CreateNodeClaim(node_claim=claim, pods=node.pods)
+
+
+def bare(
+    pool: NodePool, now: datetime, *, given: frozenset[str], taken: Container[str], purpose: str
+) -> CreateNodeClaim:
+    """The command that asks for a node of a static pool: whatever the pool allows, for nobody in particular.
+
+    Args:
+        pool: The pool.
+        now: Part of what the name is made from.
+        given: What `given_labels` says of the types of its node class.
+        taken: Names that exist.
+        purpose: What sets it apart from every other node of this tick.
+    """
+    requirements = template_requirements(pool)
+    own = _custom_labels(requirements, given)
+    meta = _meta(pool, _name(pool, now, purpose, taken), own, {}, now)
+    return CreateNodeClaim(node_claim=_claim(pool, meta, requirements, {}))
+
+
+def _meta(
+    pool: NodePool,
+    name: str,
+    own_labels: Mapping[str, str],
+    own_annotations: Mapping[str, str],
+    now: datetime,
+) -> Meta:
+    template, ref = pool.template, pool.template.node_class
+    return Meta(
+        name=name,
+        labels={
+            **own_labels,
+            **template.labels,
+            labels.NODEPOOL: pool.meta.name,
+            labels.node_class_label(ref.group, ref.kind): ref.name,
+        },
+        annotations={
+            **template.annotations,
+            labels.NODEPOOL_HASH: nodepool_hash.of(template),
+            labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
+            **own_annotations,
+        },
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        owners=(
+            Owner(
+                api_version="karpenter.sh/v1",
+                kind="NodePool",
+                name=pool.meta.name,
+                uid=pool.meta.uid,
+                block_owner_deletion=True,
             ),
-            created=now,
         ),
+        created=now,
+    )
+
+
+def _claim(
+    pool: NodePool, meta: Meta, requirements: Requirements, requests: Mapping[str, int]
+) -> NodeClaim:
+    template = pool.template
+    return NodeClaim(
+        meta=meta,
         requirements=requirements,
-        requests=node.requests,
-        node_class=ref,
+        requests=requests,
+        node_class=template.node_class,
         taints=template.taints,
         startup_taints=template.startup_taints,
         expire_after=template.expire_after,
         termination_grace_period=template.termination_grace_period,
     )
-    return CreateNodeClaim(node_claim=claim, pods=node.pods)
 
 
 def _cut(node: NewNode, types: Sequence[InstanceType], most: int) -> Sequence[RankedType]:

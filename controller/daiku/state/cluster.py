@@ -38,9 +38,10 @@ from daiku.settings import Settings
 from daiku.state import ownership
 from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
+from daiku.state.nominations import Nominations
 from daiku.state.pods import PodIndex
 from daiku.state.registrations import Registrations
-from daiku.state.snapshot import Nomination, Pool, Snapshot
+from daiku.state.snapshot import Pool, Snapshot
 from daiku.state.statenode import StateNode
 from daiku.state.volumes import Volumes
 
@@ -52,8 +53,6 @@ KINDS: Final[tuple[type[Object], ...]] = get_args(Object)
 
 _SOLD_OUT: Final = timedelta(minutes=3)
 """How long a pool that said no is not asked again (Karpenter's figure)."""
-_NOMINATED: Final = timedelta(seconds=20)
-"""How long a pod may take to be bound to a node that is there (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for, answered or not."""
 _YOUNG: Final = timedelta(minutes=1)
@@ -91,7 +90,7 @@ class Cluster:
         self._registrations = Registrations()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
-        self._nominations: dict[str, Nomination] = {}
+        self._nominations = Nominations()
         self._last_pass: datetime | None = None
         self._unschedulable: tuple[Unschedulable, ...] = ()
 
@@ -141,7 +140,9 @@ class Cluster:
             case commands.CreateNodeClaim():
                 claim = command.node_claim
                 self._expected[claim.meta.name] = (claim, now + _EXPECTED)
-                self._nominate(dict.fromkeys(command.pods, claim.meta.name), now)
+                self._nominations.make(
+                    claim.meta.name, command.pods, self._pods.waiting_keys(), now
+                )
             case commands.DeleteNodeClaim():
                 self._ending[command.name] = now + _EXPECTED
                 self._registrations.gave_up(self._objects[NodeClaim].get(command.name), command)
@@ -155,7 +156,7 @@ class Cluster:
 
         To be called once per tick, after its commands were begun.
         """
-        self._nominate(report.placements, now)
+        self._nominations.place(report.placements, now)
         self._interruptions.settle(report.settled)
         if report.planned_pods:
             self._last_pass = now
@@ -173,7 +174,7 @@ class Cluster:
         self._pods.stamp(now)
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
-        self._nominations = {k: n for k, n in self._nominations.items() if k in keys}
+        self._nominations.keep(keys)
         nodes_of = _nodes_of(self._all(Node))
         state_nodes = self._state_nodes(nodes_of)
         known = [s.provider_id for s in state_nodes]
@@ -202,7 +203,8 @@ class Cluster:
             interruptions=self._interruptions.all(),
             registrations=self._registrations.all(),
             holds=self._inflight.held(now),
-            nominations=dict(self._nominations),
+            nominations=self._nominations.all(),
+            unneeded=self._nominations.unneeded(),
             arrivals=self._pods.arrivals(),
             last_pass=self._last_pass,
             unschedulable=self._still_unschedulable(keys),
@@ -232,6 +234,7 @@ class Cluster:
             self._registrations.see_claim(before, seen)
             self._expected.pop(key, None)
             if seen.provider_id:
+                self._nominations.forget(key)
                 self._launched.pop(key, None)
                 self._launch_failures.pop(key, None)
 
@@ -246,6 +249,7 @@ class Cluster:
         if kind is Pod:
             self._pods.lose(key)
         elif kind is NodeClaim:
+            self._nominations.forget(key)
             self._launched.pop(key, None)
             self._launch_failures.pop(key, None)
             self._inflight.forget(f"Launch/{key}")
@@ -317,12 +321,6 @@ class Cluster:
     def _sell_out(self, pools: Iterable[Pool]) -> None:
         # The time is not known here; the next snapshot counts the minutes from its own.
         self._sold_out |= dict.fromkeys(pools)
-
-    def _nominate(self, placements: Mapping[str, str], now: datetime) -> None:
-        for pod, target in placements.items():
-            known = self._nominations.get(pod)
-            if known is None or known.target != target or known.until <= now:
-                self._nominations[pod] = Nomination(target=target, until=now + _NOMINATED)
 
     def _still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:
         left = (

@@ -4,7 +4,7 @@ It also keeps what only changes tell: since when a pod has been waiting for a no
 left a node. Pods of DaemonSets do not count as coming or going: they are there because the node is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -68,6 +68,10 @@ class PodIndex:
     def waiting(self) -> tuple[Pod, ...]:
         """Unfinished pods without a node, in the order of their keys."""
         return tuple(self._waiting[key] for key in sorted(self._waiting))
+
+    def waiting_keys(self) -> Container[str]:
+        """Keys of unfinished pods without a node."""
+        return self._waiting.keys()
 
     def on(self, node: str) -> tuple[Pod, ...]:
         """Pods bound to a node, in the order of their names."""

@@ -89,6 +89,8 @@ class Snapshot:
     """Command keys for which nothing is planned now."""
     nominations: Mapping[str, Nomination] = field(default_factory=dict[str, Nomination])
     """Pending pod -> where it is expected."""
+    unneeded: frozenset[str] = frozenset()
+    """NodeClaims that were made for pods which have gone, or found their places elsewhere, before the launch."""
     arrivals: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     """Provisionable pod -> when it was first seen to wait."""
     last_pass: datetime | None = None

@@ -6,14 +6,23 @@ import pytest
 from tests import answers, build
 from tests.build import NOW
 
+from daiku import tick
 from daiku.cloud.errors import CloudError, InsufficientCapacity, LaunchRefused, NodeClassNotReady
-from daiku.commands import Announce, Command, DeleteNodeClaim, Launch, PatchNodeClaim
-from daiku.events import Launched, LaunchFailed, Object
+from daiku.commands import (
+    Announce,
+    Command,
+    CreateNodeClaim,
+    DeleteNodeClaim,
+    Launch,
+    PatchNodeClaim,
+)
+from daiku.events import Failed, Gone, Launched, LaunchFailed, Object, Seen
 from daiku.lifecycle import plan
 from daiku.model import labels
 from daiku.model.condition import find
 from daiku.model.instance_type import InstanceType
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.pod import Pod
 from daiku.model.requirements import Requirement
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
@@ -185,6 +194,74 @@ def test_a_claim_whose_node_class_cannot_launch_is_given_up(objects: tuple[Objec
     made = commands(cluster_of(young(), *objects))
 
     assert [c.reason for c in made if isinstance(c, DeleteNodeClaim)] == ["nodeclass_not_ready"]
+
+
+WAITING = build.pod("waits")
+
+
+def made_for(pod: Object) -> Cluster:
+    """A NodeClaim was made for a pod, and its launch was refused for a while."""
+    cluster = build.cluster(pod, build.node_class(), build.node_pool())
+    cluster.begin(CreateNodeClaim(node_claim=young(), pods=(pod.meta.key,)), NOW)
+    cluster.apply(Seen(young()))
+    (asked,) = [c for c in commands(cluster) if isinstance(c, Launch)]
+    cluster.begin(asked, NOW)
+    return cluster
+
+
+def refuse(cluster: Cluster) -> None:
+    cluster.apply(
+        Failed(Launch(node_claim=young(), options=()), LaunchRefused("bad template"), NOW)
+    )
+
+
+def given_up(cluster: Cluster) -> list[str]:
+    return [c.reason for c in commands(cluster) if isinstance(c, DeleteNodeClaim)]
+
+
+def test_a_claim_whose_pods_landed_elsewhere_before_its_launch_is_cancelled() -> None:
+    cluster = made_for(WAITING)
+    refuse(cluster)
+    assert given_up(cluster) == []
+
+    cluster.apply(Seen(build.pod("waits", node="other")))
+
+    assert given_up(cluster) == ["unneeded"]
+
+
+def test_a_claim_whose_pods_are_gone_is_cancelled() -> None:
+    cluster = made_for(WAITING)
+    refuse(cluster)
+
+    cluster.apply(Gone(Pod, WAITING.meta.key))
+
+    assert given_up(cluster) == ["unneeded"]
+
+
+def test_a_launch_that_is_under_way_is_not_cancelled() -> None:
+    cluster = made_for(WAITING)
+
+    cluster.apply(Gone(Pod, WAITING.meta.key))
+
+    assert given_up(cluster) == []
+
+
+def test_after_a_restart_nobody_knows_for_whom_a_claim_was_made_so_it_stays() -> None:
+    assert given_up(cluster_of(young())) == []
+
+
+def test_a_claim_that_cannot_be_launched_keeps_no_other_from_being_made() -> None:
+    cluster = made_for(WAITING)
+    refuse(cluster)
+    for name in ("late-1", "late-2"):
+        cluster.apply(Seen(build.pod(name, cpu="30")))
+    cluster.snapshot(NOW)
+    later = NOW + timedelta(seconds=5)
+
+    made = tick.tick(cluster.snapshot(later), cluster.catalogue, Settings(), later)
+
+    pods = [pod for c in made.commands if isinstance(c, CreateNodeClaim) for pod in c.pods]
+    assert sorted(pods) == ["default/late-1", "default/late-2"]
 
 
 def test_before_the_catalogue_is_known_a_claim_waits() -> None:
