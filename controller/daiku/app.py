@@ -20,6 +20,7 @@ from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import CloudProvider
 from daiku.kube import credentials, errors, lease
 from daiku.kube.client import Client
+from daiku.kube.pace import Pace
 from daiku.kube.record import Recorder
 from daiku.kube.watch import Watcher
 from daiku.runtime import clock, health, pollers
@@ -54,6 +55,8 @@ def run(options: Options, environ: Mapping[str, str]) -> int:
     """Run the controller until it is told to stop or cannot go on; the process's exit status."""
     log.configure(options.log_level)
     metrics.BUILD_INFO.labels(metadata.version("daiku"), "", os.uname().machine, "").set(1)
+    for sentence in options.without_effect:
+        _log.warning("option without effect", reason=sentence)
     supervisor = Supervisor(expected=(lease.ForeignHolderError, lease.LeaseLostError))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: supervisor.stop.set())
@@ -76,7 +79,8 @@ def run(options: Options, environ: Mapping[str, str]) -> int:
 
 
 def _build(options: Options, environ: Mapping[str, str], supervisor: Supervisor) -> _Parts:
-    client = Client(credentials.Credentials(environ))
+    found = credentials.Credentials(environ)
+    client = Client(found, pace=Pace(options.kube_client_qps, options.kube_client_burst))
     namespace = credentials.namespace(environ)
     identity = f"{lease.IDENTITY_PREFIX}{environ.get('POD_NAME') or os.uname().nodename}_{secrets.token_hex(4)}"
     return _Parts(
@@ -86,7 +90,7 @@ def _build(options: Options, environ: Mapping[str, str], supervisor: Supervisor)
         cloud=cloud_choice.make(options, environ, client),
         node_classes=NodeClassIndex(),
         lease=lease.Lease(
-            client=client,
+            client=Client(found, connections=1),
             namespace=options.leader_election_namespace or namespace,
             name=options.leader_election_name,
             identity=identity,

@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 DAIKU = str(Path(sys.prefix) / "bin" / "daiku")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=1, help="how often the controller is killed")
+
+
 @dataclass(kw_only=True)
 class Journey:
     """The world of the journey, and how far it came."""

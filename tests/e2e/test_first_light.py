@@ -5,8 +5,10 @@ The stages build on each other and run in this order.
 
 import json
 import os
+import random
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import boto3.session
@@ -167,6 +169,37 @@ def test_killing_the_controller_in_the_middle_of_a_scale_out_loses_nothing(
 
     claims: Any = journey.kubectl("get", "nodeclaims")["items"]
     assert len(claims) == len(_pool_instances(journey)), "one instance for each claim, and no other"
+
+
+def test_killed_again_and_again_at_random_moments_it_leaves_nothing_behind(
+    journey: Journey, request: pytest.FixtureRequest
+) -> None:
+    """`--kills 20` kills it twenty times; the moments follow from the number of the kill."""
+    for kill in range(request.config.getoption("--kills")):
+        rng = random.Random(kill)
+        wanted = rng.choice((0, 3, 12, 40))
+        _scale(journey, wanted)
+        time.sleep(rng.uniform(0, 12))
+        for pid in journey.controllers():
+            os.kill(pid, signal.SIGKILL)
+        if rng.random() < 0.5:
+            # Again, while it is still finding out where it stood.
+            time.sleep(rng.uniform(1, 5))
+            for pid in filter(_lives, journey.controllers()):
+                os.kill(pid, signal.SIGKILL)
+        _wait_running(journey, wanted)
+
+    wait(
+        "as many instances as claims",
+        lambda: (
+            len(_pool_instances(journey)) == len(journey.kubectl("get", "nodeclaims")["items"])  # type: ignore[arg-type]
+        ),
+        120,
+    )
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def test_scaling_to_nothing_takes_every_node_and_instance_away(journey: Journey) -> None:

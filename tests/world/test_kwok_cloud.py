@@ -55,6 +55,11 @@ class Controller:
     def says(self, message: str) -> bool:
         return any(f'"message": "{message}"' in line for line in self.log.read_text().splitlines())
 
+    def times(self, message: str) -> list[dt.datetime]:
+        """When it said so, by its own log."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines() if line[:1] == "{"]
+        return [dt.datetime.fromisoformat(x["time"]) for x in lines if x["message"] == message]
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(SECONDS_MAX)
@@ -120,15 +125,7 @@ def test_a_deployment_is_scaled_out_and_in_again(
 
     assert {claim["metadata"]["labels"]["karpenter.sh/nodepool"] for claim in claims} == {"kwok"}
     assert controller.ask("/healthz") == 200
-    _until(
-        lambda: (
-            not [
-                n
-                for n in _items(client, "/api/v1/nodes")
-                if n["metadata"]["name"].startswith("kwok-")
-            ]
-        )
-    )
+    _until(lambda: not _kwok_nodes(client))
     assert controller.stop() == 0
     assert json.loads(client.get(LEASE))["spec"]["holderIdentity"] == ""
 
@@ -150,6 +147,35 @@ def test_a_standby_takes_over_at_once_when_the_leader_stops(
     _until(lambda: _running(client) == 3)
     _scale(client, 0)
     _until(lambda: not _items(client, CLAIMS))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_standby_takes_over_within_20_seconds_and_both_never_act(
+    world: World, start: Callable[[], Controller], number: int
+) -> None:
+    client = _client(world)
+    leader = start()
+    _until(lambda: leader.says("leading"))
+    standby = start()
+    _until(lambda: standby.ask("/readyz") == 200 and standby.says("standing by"))
+
+    _scale(client, 30)
+    _until(lambda: len(_items(client, CLAIMS)) > 0)
+    began = time.monotonic()
+    leader.process.send_signal(number)
+    _until(lambda: standby.says("leading"))
+    taken = time.monotonic() - began
+    _until(lambda: _running(client) == 30)
+    if number == signal.SIGSTOP:
+        leader.process.send_signal(signal.SIGCONT)
+    status = leader.process.wait(SECONDS_MAX)
+    _scale(client, 0)
+    _until(lambda: not _items(client, CLAIMS) and not _kwok_nodes(client))
+
+    assert taken < 20
+    assert status == (-signal.SIGKILL if number == signal.SIGKILL else 1)
+    (led,) = standby.times("leading")
+    assert [at for at in leader.times("done") if at > led] == []
 
 
 def test_a_leader_that_lost_its_lease_ends(world: World, start: Callable[[], Controller]) -> None:
@@ -190,6 +216,11 @@ def _client(world: World) -> Client:
 
 def _items(client: Client, path: str) -> list[dict[str, Any]]:
     return json.loads(client.get(path))["items"]
+
+
+def _kwok_nodes(client: Client) -> list[str]:
+    names = [node["metadata"]["name"] for node in _items(client, "/api/v1/nodes")]
+    return [name for name in names if name.startswith("kwok-")]
 
 
 def _running(client: Client) -> int:

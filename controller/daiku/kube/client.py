@@ -22,6 +22,7 @@ from kubernetes.client import rest
 from daiku.api import decode
 from daiku.kube import errors
 from daiku.kube.credentials import Credentials
+from daiku.kube.pace import Pace
 
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 30.0
@@ -39,12 +40,15 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 class Client:
     """A connection to one API server. Any thread may use it."""
 
-    def __init__(self, credentials: Credentials, *, connections: int = 64) -> None:
+    def __init__(
+        self, credentials: Credentials, *, connections: int = 64, pace: Pace | None = None
+    ) -> None:
         configuration = credentials.configuration
         configuration.connection_pool_maxsize = connections
         configuration.retries = False
         configuration.keep_alive = True
         self._credentials = credentials
+        self._pace = pace
         self._pool: Any = rest.RESTClientObject(configuration).pool_manager
         self._agent = f"daiku/{metadata.version('daiku')}"
 
@@ -142,6 +146,8 @@ class Client:
         *,
         stream: bool,
     ) -> Any:
+        if self._pace is not None and not stream:
+            self._pace.wait()
         headers = {"User-Agent": self._agent, "Accept": JSON}
         if authorization := self._credentials.header():
             headers["Authorization"] = authorization

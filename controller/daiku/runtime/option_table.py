@@ -59,6 +59,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1:
@@ -279,6 +286,22 @@ TABLE: Final = (
         "default: the process's own",
     ),
     Option(
+        "KUBE_CLIENT_QPS",
+        "200",
+        "a number above 0",
+        _positive,
+        "kube_client_qps",
+        "requests to the API server per second",
+    ),
+    Option(
+        "KUBE_CLIENT_BURST",
+        "300",
+        "a whole number above 0",
+        lambda text: int(_positive(str(_count(text)))),
+        "kube_client_burst",
+        "requests to the API server that may come at once",
+    ),
+    Option(
         "FEATURE_GATES",
         "",
         f"name=true or name=false, by commas; names: {', '.join(FEATURE_GATES)}",
@@ -296,25 +319,29 @@ TABLE: Final = (
     ),
 )
 
-WITHOUT_EFFECT: Final = frozenset(
-    {
-        "KARPENTER_SERVICE",
-        "ENABLE_PROFILING",
-        "DISABLE_CONTROLLER_WARMUP",
-        "DISABLE_CLUSTER_STATE_OBSERVABILITY",
-        "MEMORY_LIMIT",
-        "CPU_REQUESTS",
-        "LOG_OUTPUT_PATHS",
-        "LOG_ERROR_OUTPUT_PATHS",
-        "IGNORE_DRA_REQUESTS",
-        "SCHEDULER_CONFIG",
-        "EKS_CONTROL_PLANE",
-        "ENABLE_ZONAL_SHIFT",
-        "KUBE_CLIENT_QPS",
-        "KUBE_CLIENT_BURST",
-        "AMI_REFRESH_INTERVAL",
-        "SUBNET_REFRESH_INTERVAL",
-        "AWS_FEATURE_GATES",
-    }
-)
-"""Options of Karpenter that are accepted, so that its manifests start, and do nothing here."""
+WITHOUT_EFFECT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "KARPENTER_SERVICE": ((), "webhooks are not served"),
+    "ENABLE_PROFILING": (("false",), "there is no profiling endpoint"),
+    "DISABLE_CONTROLLER_WARMUP": (
+        ("true", "false"),
+        "a standby always keeps its caches warm",
+    ),
+    "DISABLE_CLUSTER_STATE_OBSERVABILITY": (("false",), "its metrics are always served"),
+    "MEMORY_LIMIT": (("-1",), "memory is not collected against a limit"),
+    "CPU_REQUESTS": (("1000",), "the number of threads is fixed"),
+    "LOG_OUTPUT_PATHS": (("stdout",), "log lines go to standard output"),
+    "LOG_ERROR_OUTPUT_PATHS": (("stderr", "stdout"), "log lines go to standard output"),
+    "IGNORE_DRA_REQUESTS": (("true",), "pods with resource claims are never planned for"),
+    "SCHEDULER_CONFIG": ((), "pods get no default spread constraints"),
+    "EKS_CONTROL_PLANE": (("true", "false"), "the control plane is always that of EKS"),
+    "ENABLE_ZONAL_SHIFT": (("false",), "zonal shifts are not read"),
+    "AMI_REFRESH_INTERVAL": ((), "images are looked up with their node class"),
+    "SUBNET_REFRESH_INTERVAL": ((), "subnets are looked up with their node class"),
+    "AWS_FEATURE_GATES": ((), "there are none"),
+}
+"""Options of Karpenter that are accepted, so that its manifests start, and do nothing here.
+
+Name -> values that ask for nothing else than what happens, and what to say of any other.
+"""
+GATES_WITHOUT_EFFECT: Final = ("NodeOverlay", "CapacityBuffer", "SpotToSpotConsolidation")
+"""Feature gates that can be turned on and change nothing yet."""

@@ -38,6 +38,12 @@ class Options:
     leader_election_name: str = "karpenter-leader-election"
     leader_election_namespace: str = ""
     """Empty: the namespace of the process."""
+    kube_client_qps: float = 200.0
+    """Requests to the API server per second."""
+    kube_client_burst: int = 300
+    """How many of them may come at once."""
+    without_effect: tuple[str, ...] = ()
+    """One sentence for each option that is set to something that cannot be had here."""
     instance_types_file: str = ""
     """Only for the kwok cloud."""
     settings: Settings = field(default_factory=Settings)
@@ -54,6 +60,7 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
         environ = {**environ, "BIND_ADDRESS": environ["POD_IP"]}
     problems: list[str] = []
     flags = _flags(arguments, set(by_flag), problems)
+    ignored = _ignored({**environ, **flags})
     values: dict[str, Any] = {}
     for option in option_table.TABLE:
         text, source = flags.get(option.flag), option.flag
@@ -72,7 +79,14 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
         k.removeprefix("settings."): v for k, v in values.items() if k.startswith("settings.")
     }
     own = {f.name: values[f.name] for f in fields(Options) if f.name in values}
-    return Options(**own, settings=replace(Settings(), **settings))
+    gates = tuple(
+        f"feature gate {gate} is on, and there is no such feature here: nothing changes"
+        for gate in option_table.GATES_WITHOUT_EFFECT
+        if settings["extra"].get(gate) == "true"
+    )
+    return Options(
+        **own, without_effect=(*ignored, *gates), settings=replace(Settings(), **settings)
+    )
 
 
 def describe() -> str:
@@ -87,11 +101,11 @@ def describe() -> str:
 
 def _flags(arguments: Sequence[str], known: set[str], problems: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    ignored = {f"--{name.lower().replace('_', '-')}" for name in option_table.WITHOUT_EFFECT}
+    ignored = {f"--{name.lower().replace('_', '-')}": name for name in option_table.WITHOUT_EFFECT}
     rest = list(arguments)
     while rest:
         flag, equals, value = rest.pop(0).partition("=")
-        if flag not in known | ignored:
+        if flag not in known | ignored.keys():
             problems.append(f"{flag!r} is no option of `daiku run`")
             continue
         if not equals:
@@ -99,9 +113,17 @@ def _flags(arguments: Sequence[str], known: set[str], problems: list[str]) -> di
                 problems.append(f"{flag} needs a value, as {flag} VALUE or {flag}=VALUE")
                 continue
             value = rest.pop(0)
-        if flag in known:
-            found[flag] = value
+        found[flag if flag in known else ignored[flag]] = value
     return found
+
+
+def _ignored(given: Mapping[str, str]) -> tuple[str, ...]:
+    """What is asked for and cannot be had; a value that means what happens anyway is not worth a word."""
+    return tuple(
+        f"{name}={value} has no effect: {option_table.WITHOUT_EFFECT[name][1]}"
+        for name in sorted(option_table.WITHOUT_EFFECT)
+        if (value := given.get(name, "")) not in {"", *option_table.WITHOUT_EFFECT[name][0]}
+    )
 
 
 def _contradictions(values: Mapping[str, Any]) -> list[str]:

@@ -106,59 +106,62 @@ def _accepted() -> Rows:
         )
     for replicas in (0, 1, 100_000):
         rows[f"{replicas} replicas"] = (NODE_POOL, static(replicas=replicas))
-    return rows | {
-        "consolidateAfter may be left out": (NODE_POOL, disruption(consolidateAfter=None)),
-        "a budget of hours": (NODE_POOL, budgets({"nodes": "1", "schedule": "@daily", "duration": "8h"})),
-        "a budget of minutes and no seconds": (
-            NODE_POOL, budgets({"nodes": "1", "schedule": "@daily", "duration": "20m0s"}),
+    return rows
+
+
+_SINGLE: Rows = {
+    "consolidateAfter may be left out": (NODE_POOL, disruption(consolidateAfter=None)),
+    "a budget of hours": (NODE_POOL, budgets({"nodes": "1", "schedule": "@daily", "duration": "8h"})),
+    "a budget of minutes and no seconds": (
+        NODE_POOL, budgets({"nodes": "1", "schedule": "@daily", "duration": "20m0s"}),
+    ),
+    "a budget without times": (NODE_POOL, budgets({"nodes": "0%"})),
+    "a budget of everything": (NODE_POOL, budgets({"nodes": "100%"})),
+    "no requirements": (NODE_POOL, requires()),
+    "requirements that overlap": (
+        NODE_POOL, requires(requirement("a", "In", "x", "y"), requirement("a", "In", "y", "z")),
+    ),
+    "60 values without minValues": (
+        NODE_POOL, requires(requirement("a", "In", *(f"v{i}" for i in range(60)))),
+    ),
+    "minValues of 50": (
+        NODE_POOL, requires(requirement("a", "In", *(f"v{i}" for i in range(60)), minValues=50)),
+    ),
+    "Gte of zero": (NODE_POOL, requires(requirement("a", "Gte", "0"))),
+    "a taint without a value": (NODE_POOL, template(taints=[taint()])),
+    "a taint with a value and a domain": (NODE_POOL, template(taints=[taint(key="example.com/a", value="b")])),
+    "every effect": (
+        NODE_POOL,
+        template(taints=[taint(effect=e) for e in ("NoSchedule", "PreferNoSchedule", "NoExecute")]),
+    ),
+    "startup taints": (NODE_POOL, template(startupTaints=[taint(value="b")])),
+    "one key with two effects": (
+        NODE_POOL, template(taints=[taint(), taint(effect="NoExecute")]),
+    ),
+    "an unusual label": (NODE_POOL, labelled("example.com/team", "A_b.c-1")),
+    "an empty label value": (NODE_POOL, labelled("team", "")),
+    "annotations are free": (
+        NODE_POOL, {"spec": {"template": {"metadata": {"annotations": {"karpenter.sh/x": "y z"}}}}},
+    ),
+    "a static pool with a limit of nodes": (NODE_POOL, static(limits={"cpu": None, "nodes": "10"})),
+    "a static pool without consolidateAfter": (
+        NODE_POOL, static(disruption={"consolidateAfter": None}),
+    ),
+    "a static pool with budgets": (NODE_POOL, static(disruption={"budgets": [{"nodes": "1"}]})),
+    "a static pool with a whole template": (
+        NODE_POOL,
+        static(
+            template={
+                "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
+                "spec": {"taints": [taint()], "expireAfter": "1h", "terminationGracePeriod": "1m"},
+            }
         ),
-        "a budget without times": (NODE_POOL, budgets({"nodes": "0%"})),
-        "a budget of everything": (NODE_POOL, budgets({"nodes": "100%"})),
-        "no requirements": (NODE_POOL, requires()),
-        "requirements that overlap": (
-            NODE_POOL, requires(requirement("a", "In", "x", "y"), requirement("a", "In", "y", "z")),
-        ),
-        "60 values without minValues": (
-            NODE_POOL, requires(requirement("a", "In", *(f"v{i}" for i in range(60)))),
-        ),
-        "minValues of 50": (
-            NODE_POOL, requires(requirement("a", "In", *(f"v{i}" for i in range(60)), minValues=50)),
-        ),
-        "Gte of zero": (NODE_POOL, requires(requirement("a", "Gte", "0"))),
-        "a taint without a value": (NODE_POOL, template(taints=[taint()])),
-        "a taint with a value and a domain": (NODE_POOL, template(taints=[taint(key="example.com/a", value="b")])),
-        "every effect": (
-            NODE_POOL,
-            template(taints=[taint(effect=e) for e in ("NoSchedule", "PreferNoSchedule", "NoExecute")]),
-        ),
-        "startup taints": (NODE_POOL, template(startupTaints=[taint(value="b")])),
-        "one key with two effects": (
-            NODE_POOL, template(taints=[taint(), taint(effect="NoExecute")]),
-        ),
-        "an unusual label": (NODE_POOL, labelled("example.com/team", "A_b.c-1")),
-        "an empty label value": (NODE_POOL, labelled("team", "")),
-        "annotations are free": (
-            NODE_POOL, {"spec": {"template": {"metadata": {"annotations": {"karpenter.sh/x": "y z"}}}}},
-        ),
-        "a static pool with a limit of nodes": (NODE_POOL, static(limits={"cpu": None, "nodes": "10"})),
-        "a static pool without consolidateAfter": (
-            NODE_POOL, static(disruption={"consolidateAfter": None}),
-        ),
-        "a static pool with budgets": (NODE_POOL, static(disruption={"budgets": [{"nodes": "1"}]})),
-        "a static pool with a whole template": (
-            NODE_POOL,
-            static(
-                template={
-                    "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
-                    "spec": {"taints": [taint()], "expireAfter": "1h", "terminationGracePeriod": "1m"},
-                }
-            ),
-        ),
-        "a NodeClaim with taints": (
-            NODE_CLAIM, {"spec": {"taints": [taint()], "startupTaints": [taint(effect="NoExecute")]}},
-        ),
-        "a NodeClaim that lives for ever": (NODE_CLAIM, {"spec": {"expireAfter": "Never"}}),
-    }  # fmt: skip
+    ),
+    "a NodeClaim with taints": (
+        NODE_CLAIM, {"spec": {"taints": [taint()], "startupTaints": [taint(effect="NoExecute")]}},
+    ),
+    "a NodeClaim that lives for ever": (NODE_CLAIM, {"spec": {"expireAfter": "Never"}}),
+}  # fmt: skip
 
 
 def _refused() -> Refusals:
@@ -206,6 +209,11 @@ def _refused() -> Refusals:
             NODE_CLAIM, {"spec": {"requirements": [requirement(key, "Exists")]}},
             'label domain "karpenter.sh" is restricted',
         )  # fmt: skip
+    return rows | _refused_amounts()
+
+
+def _refused_amounts() -> Refusals:
+    rows: Refusals = {}
     for schedule in ("*", "* * * *", "@every 1h", "today"):
         night = {"nodes": "1", "schedule": schedule, "duration": "1h"}
         rows[f"schedule {schedule!r}"] = (NODE_POOL, budgets(night), "schedule")
@@ -236,35 +244,38 @@ def _refused() -> Refusals:
         rows[f"a static pool with a limit of {resource}"] = (
             NODE_POOL, static(limits={"cpu": None, resource: "10"}), "only 'limits.nodes' is supported",
         )  # fmt: skip
-    many = [requirement(f"key-{i}", "Exists") for i in range(101)]
-    return rows | {
-        "two budgets, one of them wrong": (NODE_POOL, budgets({"nodes": "1"}, {"nodes": "-1"}), "nodes"),
-        "a duration without a schedule": (
-            NODE_POOL, budgets({"nodes": "1", "duration": "1h"}), "'schedule' must be set with 'duration'",
-        ),
-        "51 budgets": (NODE_POOL, budgets(*({"nodes": str(i)} for i in range(51))), "budgets"),
-        "101 requirements": (NODE_POOL, requires(*many), "requirements"),
-        "101 requirements of a NodeClaim": (NODE_CLAIM, {"spec": {"requirements": many}}, "requirements"),
-        "a NodeClaim without requirements": (NODE_CLAIM, {"spec": {"requirements": None}}, "requirements"),
-        "an operator that there is not": (NODE_POOL, requires(requirement("a", "Near", "b")), "operator"),
-        "a taint value with a brace": (NODE_POOL, template(taints=[taint(value="b}")]), "value"),
-        "a startup taint without an effect": (NODE_POOL, template(startupTaints=[{"key": "a"}]), "effect"),
-        "a taint without a key": (NODE_POOL, template(taints=[{"effect": "NoSchedule"}]), "key"),
-        "a NodeClaim's taint of an unknown effect": (
-            NODE_CLAIM, {"spec": {"taints": [taint(effect="Soon")]}}, "effect",
-        ),
-        "the nodepool as a label": (
-            NODE_POOL, labelled("karpenter.sh/nodepool"), 'label "karpenter.sh/nodepool" is restricted',
-        ),
-        "a label value that is too long": (NODE_POOL, labelled("team", LONG_NAME), "labels"),
-        "-1 replicas": (NODE_POOL, static(replicas=-1), "replicas"),
-        "a static pool with a weight": (NODE_POOL, static(weight=10), "'weight' is not supported"),
-    }  # fmt: skip
+    return rows
 
 
-ACCEPTED: Rows = _accepted()
+MANY = [requirement(f"key-{i}", "Exists") for i in range(101)]
+_SINGLE_MISTAKES: Refusals = {
+    "two budgets, one of them wrong": (NODE_POOL, budgets({"nodes": "1"}, {"nodes": "-1"}), "nodes"),
+    "a duration without a schedule": (
+        NODE_POOL, budgets({"nodes": "1", "duration": "1h"}), "'schedule' must be set with 'duration'",
+    ),
+    "51 budgets": (NODE_POOL, budgets(*({"nodes": str(i)} for i in range(51))), "budgets"),
+    "101 requirements": (NODE_POOL, requires(*MANY), "requirements"),
+    "101 requirements of a NodeClaim": (NODE_CLAIM, {"spec": {"requirements": MANY}}, "requirements"),
+    "a NodeClaim without requirements": (NODE_CLAIM, {"spec": {"requirements": None}}, "requirements"),
+    "an operator that there is not": (NODE_POOL, requires(requirement("a", "Near", "b")), "operator"),
+    "a taint value with a brace": (NODE_POOL, template(taints=[taint(value="b}")]), "value"),
+    "a startup taint without an effect": (NODE_POOL, template(startupTaints=[{"key": "a"}]), "effect"),
+    "a taint without a key": (NODE_POOL, template(taints=[{"effect": "NoSchedule"}]), "key"),
+    "a NodeClaim's taint of an unknown effect": (
+        NODE_CLAIM, {"spec": {"taints": [taint(effect="Soon")]}}, "effect",
+    ),
+    "the nodepool as a label": (
+        NODE_POOL, labelled("karpenter.sh/nodepool"), 'label "karpenter.sh/nodepool" is restricted',
+    ),
+    "a label value that is too long": (NODE_POOL, labelled("team", LONG_NAME), "labels"),
+    "-1 replicas": (NODE_POOL, static(replicas=-1), "replicas"),
+    "a static pool with a weight": (NODE_POOL, static(weight=10), "'weight' is not supported"),
+}  # fmt: skip
+
+
+ACCEPTED: Rows = _accepted() | _SINGLE
 """Name -> valid object and change."""
-REJECTED: Refusals = _refused()
+REJECTED: Refusals = _refused() | _SINGLE_MISTAKES
 """Name -> valid object, change, and what the refusal must speak of."""
 
 CHANGES: dict[str, tuple[Json, Json, Json, str]] = {

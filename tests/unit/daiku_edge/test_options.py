@@ -40,6 +40,28 @@ def test_options_of_karpenter_that_mean_nothing_here_are_accepted() -> None:
     )
 
 
+def test_what_is_asked_for_and_cannot_be_had_is_said_and_nothing_else() -> None:
+    chosen = options.read(
+        [*KWOK, "--enable-profiling", "true", "--log-output-paths=stdout"],
+        {"MEMORY_LIMIT": "1000", "FEATURE_GATES": "NodeOverlay=true,StaticCapacity=true"},
+    )
+
+    said = "; ".join(chosen.without_effect)
+    assert "ENABLE_PROFILING=true has no effect: there is no profiling endpoint" in said
+    assert "MEMORY_LIMIT=1000" in said
+    assert "NodeOverlay" in said
+    assert len(chosen.without_effect) == 3
+    assert options.read(KWOK, {}).without_effect == ()
+
+
+def test_the_pace_of_requests_can_be_set() -> None:
+    chosen = options.read([*KWOK, "--kube-client-qps=50"], {"KUBE_CLIENT_BURST": "60"})
+
+    assert (chosen.kube_client_qps, chosen.kube_client_burst) == (50, 60)
+    with pytest.raises(options.OptionsError, match="KUBE_CLIENT_BURST is '0'"):
+        options.read(KWOK, {"KUBE_CLIENT_BURST": "0"})
+
+
 def test_all_mistakes_are_reported_together_with_what_is_allowed() -> None:
     with pytest.raises(options.OptionsError) as refused:
         options.read(
