@@ -4,7 +4,7 @@ Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation, nodepo
 nodepool.registrationhealth.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -18,6 +18,7 @@ from daiku.model.requirements import Requirements
 from daiku.scheduling.problem import template_requirements
 from daiku.state import readiness, registrations
 from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
 
 _COUNTED: Final = (
     resources.CPU,
@@ -29,11 +30,26 @@ _COUNTED: Final = (
 """Always part of `status.resources`, zero or not."""
 
 
-def patch(
-    pool: NodePool, snapshot: Snapshot, catalogue: Catalogue, now: datetime
+def patches(snapshot: Snapshot, catalogue: Catalogue, now: datetime) -> Iterator[PatchNodePool]:
+    """The commands that write what has changed of each NodePool."""
+    nodes: dict[str, list[StateNode]] = {pool.meta.name: [] for pool in snapshot.node_pools}
+    for state_node in snapshot.state_nodes:
+        if state_node.nodepool in nodes and not state_node.is_deleting:
+            nodes[state_node.nodepool].append(state_node)
+    for pool in snapshot.node_pools:
+        wanted = _patch(pool, nodes[pool.meta.name], snapshot, catalogue, now)
+        if wanted is not None:
+            yield wanted
+
+
+def _patch(
+    pool: NodePool,
+    nodes: Sequence[StateNode],
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    now: datetime,
 ) -> PatchNodePool | None:
     """The command that writes what has changed, or None when nothing has."""
-    nodes = [s for s in snapshot.state_nodes if s.nodepool == pool.meta.name and not s.is_deleting]
     total = resources.add(dict.fromkeys(_COUNTED, 0), *(s.capacity for s in nodes))
     annotations = {
         labels.NODEPOOL_HASH: nodepool_hash.of(pool.template),

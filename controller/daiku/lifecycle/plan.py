@@ -69,10 +69,7 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             if patch is not None:
                 made.commands.append(patch)
     made.commands += collection.orphans(snapshot, settings)
-    for pool in snapshot.node_pools:
-        counted = nodepools.patch(pool, snapshot, catalogue, now)
-        if counted is not None:
-            made.commands.append(counted)
+    made.commands += nodepools.patches(snapshot, catalogue, now)
     return made
 
 

@@ -23,7 +23,11 @@ class Condition:
 
 def find(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
     """The condition of type `kind`, or None."""
-    return next((c for c in conditions if c.type == kind), None)
+    # A loop, because this is asked more often than anything else.
+    for condition in conditions:
+        if condition.type == kind:
+            return condition
+    return None
 
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:

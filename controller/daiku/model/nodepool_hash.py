@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
+from daiku.model import memo
 from daiku.model.nodepool import NodeTemplate
 from daiku.model.taints import Taint
 
@@ -23,6 +24,7 @@ _PRIME: Final = 1099511628211
 _MASK: Final = 2**64 - 1
 
 
+@memo.by_identity(1000)
 def of(template: NodeTemplate) -> str:
     """The annotation's value for `template`."""
     ref = template.node_class

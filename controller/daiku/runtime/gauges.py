@@ -10,6 +10,7 @@ from prometheus_client import Counter
 
 from daiku import commands
 from daiku.model import labels
+from daiku.model.nodepool import NodePool
 from daiku.report import Report
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -31,6 +32,8 @@ class Gauges:
 
     _claims: dict[str, _Place] | None = None
     _pools: tuple[str, ...] = ()
+    _seen: dict[str, NodePool] = field(default_factory=dict[str, NodePool])
+    """NodePools as their gauges were last set: most ticks change none of them."""
     _nodes: dict[str, _Place] = field(default_factory=dict[str, _Place])
 
     def observe(self, snapshot: Snapshot, report: Report) -> None:
@@ -58,8 +61,12 @@ class Gauges:
             # What is left of a pool that is gone would stay for ever.
             metrics.NODEPOOL_LIMIT.clear()
             metrics.NODEPOOL_USAGE.clear()
+            self._seen.clear()
             self._pools = pools
         for pool in snapshot.node_pools:
+            if self._seen.get(pool.meta.name) is pool:
+                continue
+            self._seen[pool.meta.name] = pool
             for resource, amount in (pool.limits or {}).items():
                 metrics.NODEPOOL_LIMIT.labels(resource, pool.meta.name).set(_base(resource, amount))
             for resource, amount in (pool.status_resources or {}).items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daiku.model import labels, resources
+from daiku.model import labels, memo, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
@@ -249,6 +249,7 @@ def _are_preferred(snapshot: Snapshot, pools: Iterable[NodePool]) -> bool:
     return any(t.effect == "PreferNoSchedule" for t in marks)
 
 
+@memo.by_identity(1000)
 def template_requirements(pool: NodePool) -> Requirements:
     """Everything that is certain about the labels of a node of `pool`."""
     ref = pool.template.node_class

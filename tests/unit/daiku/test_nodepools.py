@@ -17,7 +17,8 @@ CATALOGUE = build.catalogue(build.instance_type())
 
 
 def patch(pool: NodePool, *objects: Object) -> PatchNodePool | None:
-    return nodepools.patch(pool, build.cluster(pool, *objects).snapshot(NOW), CATALOGUE, NOW)
+    snapshot = build.cluster(pool, *objects).snapshot(NOW)
+    return next(nodepools.patches(snapshot, CATALOGUE, NOW), None)
 
 
 def wanted(pool: NodePool, *objects: Object) -> PatchNodePool:
