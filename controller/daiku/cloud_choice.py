@@ -19,11 +19,13 @@ from daiku.cloud.errors import CloudError
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.cloud.kwok.provider import KwokProvider
 from daiku.cloud.provider import CloudProvider
+from daiku.events import Event
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.model.node import Node
 from daiku.runtime import clock, interruptions, node_classes
 from daiku.runtime.inbox import Inbox
+from daiku.runtime.measurements import Measurements
 from daiku.runtime.options import Options
 from daiku.runtime.pollers import Poller
 from daiku.settings import Settings
@@ -71,6 +73,13 @@ def node_class_keeper(
         return None
     keeper = node_classes.NodeClassKeeper(cloud, client, may_write)
     return Poller("node-classes", node_classes.SECONDS, keeper, stop)
+
+
+def watcher_door(cloud: CloudProvider, inbox: Inbox) -> Callable[[Event], None]:
+    """Where watchers put events: the inbox, by way of whoever learns from them."""
+    if not isinstance(cloud, AwsProvider):
+        return inbox.put
+    return Measurements(inbox.put, cloud.measured.note).put
 
 
 def interruption_threads(

@@ -9,22 +9,20 @@ and its pods are planned again, without what was sold out. Anything else: the sa
 Source: Karpenter's nodeclaim.lifecycle, launch.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from daiku.cloud import errors
 from daiku.commands import DeleteNodeClaim, Launch
+from daiku.lifecycle import choice
 from daiku.lifecycle.draft import Draft
-from daiku.model import labels, resources
-from daiku.model.instance_type import Catalogue, LaunchOption
+from daiku.model import resources
+from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, Offering
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.requirements import Requirements
 from daiku.scheduling import expected
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
-_ORDER: Final = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
-"""Which capacity type is taken when a NodeClaim allows several."""
 _MESSAGE_MOST: Final = 300
 
 
@@ -51,23 +49,23 @@ def options(
     claim: NodeClaim, snapshot: Snapshot, catalogue: Catalogue, settings: Settings
 ) -> tuple[LaunchOption, ...]:
     """What would do for `claim` and can be had, cheapest first, all of one capacity type."""
-    found: list[LaunchOption] = []
+    found: list[choice.Option] = []
     for instance_type in expected.types_of(claim, catalogue):
         if not resources.fits(claim.requests, instance_type.allocatable):
             continue
         found += [
-            LaunchOption(
-                instance_type=instance_type.name,
-                zone=offering.zone,
-                capacity_type=offering.capacity_type,
-                price_usd_per_hour=offering.price_usd_per_hour,
-            )
+            (instance_type, _option(instance_type, offering))
             for offering in instance_type.offerings
             if offering.available
             and (instance_type.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
             and _suits(claim.requirements, offering.requirements)
         ]
-    return _ranked(found, settings.instance_types_per_launch_max)
+    return choice.choose(
+        found,
+        claim.requirements,
+        settings.instance_types_per_launch_max,
+        strict=settings.min_values_policy == "Strict",
+    )
 
 
 def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> None:
@@ -120,25 +118,18 @@ def _give_up(draft: Draft, reason: str, event: str, message: str) -> None:
     draft.ended = True
 
 
+def _option(instance_type: InstanceType, offering: Offering) -> LaunchOption:
+    return LaunchOption(
+        instance_type=instance_type.name,
+        zone=offering.zone,
+        capacity_type=offering.capacity_type,
+        price_usd_per_hour=offering.price_usd_per_hour,
+    )
+
+
 def _suits(asked: Requirements, offering: Requirements) -> bool:
     """Whether an offering meets what is asked of the labels that it decides."""
     return not asked.intersects(offering)
-
-
-def _ranked(found: Sequence[LaunchOption], types_most: int) -> tuple[LaunchOption, ...]:
-    """The options of the preferred capacity type, cut to the cheapest types."""
-    by_type = {c: [o for o in found if o.capacity_type == c] for c in _ORDER}
-    chosen = next((kind for kind in _ORDER if by_type[kind]), None)
-    if chosen is None:
-        return ()
-    kept = by_type[chosen]
-    on_demand = min((o.price_usd_per_hour for o in by_type[labels.ON_DEMAND]), default=None)
-    if chosen == labels.SPOT and on_demand is not None:
-        # Spot that costs more than the cheapest on-demand instance that would do is no bargain.
-        kept = [o for o in kept if o.price_usd_per_hour < on_demand] or by_type[labels.ON_DEMAND]
-    ordered = sorted(kept, key=lambda o: (o.price_usd_per_hour, o.instance_type, o.zone))
-    types = list(dict.fromkeys(o.instance_type for o in ordered))[:types_most]
-    return tuple(o for o in ordered if o.instance_type in types)
 
 
 def _cut(message: str) -> str:

@@ -64,6 +64,8 @@ class NodeClassKeeper:
                 continue
             except errors.KubeError as error:
                 _log.warning("node class not written", error=str(error))
+        if removed := self.provider.templates.collect():
+            _log.info("unused launch templates removed", templates=removed)
 
         self._collect(contents)
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from tests.unit.daiku_edge import aws_facts
 
-from daiku.cloud.aws import capacity
+from daiku.cloud.aws import capacity, list_prices
 from daiku.cloud.aws.instance_types import Facts
+from daiku.cloud.aws.measured import Measured
 from daiku.cloud.aws.offerings import Offerings
-from daiku.cloud.aws.pricing import Prices, estimate
+from daiku.cloud.aws.pricing import Prices
 from daiku.model import labels
 from daiku.model.instance_type import InstanceType
 from daiku.model.nodeclass import NodeClass
@@ -20,7 +21,9 @@ def _make(
 ) -> tuple[InstanceType, ...]:
     found = node_class or aws_facts.node_class()
     sizing = capacity.sizing_of(found, memory_overhead=0.075, reserved_interfaces=0)
-    return Offerings("us-west-2").make({t.name: t for t in types}, prices, found, sizing)
+    return Offerings("us-west-2", Measured()).make(
+        {t.name: t for t in types}, prices, found, sizing
+    )
 
 
 def test_only_zones_with_a_subnet_are_on_offer() -> None:
@@ -46,11 +49,11 @@ def test_before_any_spot_price_is_known_the_on_demand_price_stands_in() -> None:
     assert {o.price_usd_per_hour for o in made.offerings} == {0.096}
 
 
-def test_a_type_without_a_price_is_estimated_so_that_larger_costs_more() -> None:
+def test_a_type_without_a_price_costs_what_the_list_says() -> None:
     small, large = aws_facts.facts(), aws_facts.facts("m5.4xlarge", 16, 65536)
 
-    assert 0.07 < estimate(small) < 0.13
-    assert estimate(large) > 7 * estimate(small)
+    assert list_prices.of(small) == 0.096
+    assert list_prices.of(large) == 0.768
 
 
 def test_a_type_that_no_image_boots_is_not_for_sale() -> None:
@@ -77,3 +80,43 @@ def test_ways_to_buy_share_their_requirements_between_types() -> None:
     first, second = _make(aws_facts.facts(), aws_facts.facts("m5.xlarge", 4, 16384, 4, 15))
 
     assert first.offerings[0].requirements is second.offerings[0].requirements
+
+
+def test_a_family_that_is_not_in_the_list_costs_more_with_size_and_accelerators() -> None:
+    small, large = aws_facts.facts("q1.large"), aws_facts.facts("q1.4xlarge", 16, 65536)
+    gpu = aws_facts.facts("q1.large", extended={"nvidia.com/gpu": 1})
+
+    assert 0.07 < list_prices.of(small) < 0.13
+    assert list_prices.of(large) > 7 * list_prices.of(small)
+    assert list_prices.of(gpu) > list_prices.of(small) + 0.5
+
+
+def test_memory_that_nodes_have_shown_is_preferred_to_the_estimate_for_their_image_only() -> None:
+    measured = Measured()
+    found, facts = aws_facts.node_class(), aws_facts.facts()
+    sizing = capacity.sizing_of(found, memory_overhead=0.075, reserved_interfaces=0)
+    offerings = Offerings("us-west-2", measured)
+
+    def memory() -> int:
+        (made,) = offerings.make({facts.name: facts}, PRICES, found, sizing)
+        return made.capacity["memory"]
+
+    estimate = memory()
+    measured.note("m5.large", "ami-other", 1)
+    assert memory() == estimate
+    measured.note("m5.large", "ami-x86", 8_000_000_000)
+    assert memory() == 8_000_000_000
+    measured.note("m5.large", "ami-x86", 8_100_000_000)
+    assert memory() == 8_000_000_000, "the least counts"
+    assert memory() - 7_000_000_000 < estimate
+
+
+def test_what_was_learned_changes_the_version_and_nothing_else_does() -> None:
+    measured = Measured()
+    measured.note("m5.large", "ami-1", 100)
+    before = measured.version
+
+    measured.note("m5.large", "ami-1", 200)
+    assert measured.version == before
+    measured.note("m5.large", "ami-1", 99)
+    assert measured.version != before

@@ -75,10 +75,17 @@ def pods(facts: Facts, sizing: Sizing) -> int:
     return min(limit, per_core * facts.vcpus) if per_core else limit
 
 
-def capacity(facts: Facts, sizing: Sizing) -> dict[str, int]:
-    """What the machine has, as its node will report it."""
+def capacity(facts: Facts, sizing: Sizing, measured: int | None = None) -> dict[str, int]:
+    """What the machine has, as its node will report it.
+
+    Args:
+        facts: The type.
+        sizing: How the node class sets it up.
+        measured: Bytes of memory that a node of it has shown; None: an estimate.
+    """
     mib = facts.memory_mib - (64 if facts.architecture == "arm64" else 0)
-    memory = mib * MIB - math.ceil(mib * MIB * sizing.memory_overhead / MIB) * MIB
+    estimate = mib * MIB - math.ceil(mib * MIB * sizing.memory_overhead / MIB) * MIB
+    memory = estimate if measured is None else measured
     disk = (
         facts.local_disk_gb * 10**9 if sizing.raid0 and facts.local_disk_gb else sizing.root_bytes
     )

@@ -1,7 +1,7 @@
 """Launch templates: everything about a machine but its type and zone, under a name that is a hash of the content.
 
 The same content has the same name, so a template is looked up before it is made, and two controllers make it once. A
-template is never changed; those of a node class go with it.
+template is never changed; one that nobody used for a while is removed, and those of a node class go with it.
 """
 
 import contextlib
@@ -20,6 +20,10 @@ from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 
 PREFIX: Final = "karpenter.k8s.aws/"
+UNUSED_SECONDS: Final = 600.0
+"""How long after its last use a template is kept. Karpenter: one minute, which makes them anew for every burst."""
+COLLECT_SECONDS: Final = 60.0
+"""How often unused ones are looked for."""
 ALREADY_THERE: Final = "InvalidLaunchTemplateName.AlreadyExistsException"
 
 Json = dict[str, Any]
@@ -32,6 +36,11 @@ class LaunchTemplates:
     session: Session
     cluster: str
     _known: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Names of templates that EC2 has."""
+    _used: dict[str, float] = field(default_factory=dict[str, float])
+    """Name -> last use, or when it was first seen, by the clock of the pace."""
+    _collected: float | None = None
+    """When unused ones were looked for last."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ensure(self, contents: Sequence[Json], found: NodeClass, nodepool: str) -> list[str]:
@@ -52,7 +61,38 @@ class LaunchTemplates:
                         name, content, tags(self.cluster, found, {labels.NODEPOOL: nodepool})
                     )
                     self._known[name] = True
+            self._used |= dict.fromkeys(names, self.session.pace.monotonic())
         return names
+
+    def collect(self) -> int:
+        """Remove the templates of this cluster that nobody used for UNUSED_SECONDS; how many.
+
+        Those that another process left are seen first, and go when this one has not used them for as long. EC2 is asked
+        once in COLLECT_SECONDS, however often this is called.
+
+        Raises:
+            CloudError: EC2 refused.
+        """
+        now = self.session.pace.monotonic()
+        if self._collected is not None and now - self._collected < COLLECT_SECONDS:
+            return 0
+        self._collected = now
+        filters = [{"Name": "tag:eks:eks-cluster-name", "Values": [self.cluster]}]
+        # While a template goes nobody may be told that it is there.
+        with self._lock:
+            found = {
+                t["LaunchTemplateName"]: t["LaunchTemplateId"]
+                for page in self.session.pages("ec2", "describe_launch_templates", Filters=filters)
+                for t in page["LaunchTemplates"]
+                if t["LaunchTemplateName"].startswith(PREFIX)
+            }
+            self._used = {name: self._used.get(name, now) for name in found}
+            unused = [name for name, at in self._used.items() if now - at >= UNUSED_SECONDS]
+            for name in unused:
+                self._known.pop(name, None)
+                self._used.pop(name, None)
+                self._delete(found[name])
+        return len(unused)
 
     def forget(self, names: Sequence[str]) -> None:
         """EC2 does not know these any more: look again before the next use."""
@@ -82,16 +122,12 @@ class LaunchTemplates:
         ]
         for page in self.session.pages("ec2", "describe_launch_templates", Filters=filters):
             for template in page["LaunchTemplates"]:
-                try:
-                    self.session.call(
-                        "ec2",
-                        "delete_launch_template",
-                        LaunchTemplateId=template["LaunchTemplateId"],
-                    )
-                except errors.ResourceNotFound:
-                    continue
-                finally:
-                    self.forget([template["LaunchTemplateName"]])
+                self.forget([template["LaunchTemplateName"]])
+                self._delete(template["LaunchTemplateId"])
+
+    def _delete(self, template_id: str) -> None:
+        with contextlib.suppress(errors.ResourceNotFound):
+            self.session.call("ec2", "delete_launch_template", LaunchTemplateId=template_id)
 
     def _described(self, names: Sequence[str]) -> list[str]:
         filters = [{"Name": "launch-template-name", "Values": list(names)}]

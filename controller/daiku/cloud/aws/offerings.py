@@ -13,6 +13,7 @@ from daiku.cloud.aws import capacity, compatibility, families, node_class
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.families import Family
 from daiku.cloud.aws.instance_types import PREFIX, Facts
+from daiku.cloud.aws.measured import Measured
 from daiku.cloud.aws.pricing import Prices
 from daiku.model import labels
 from daiku.model.instance_type import InstanceType, Offering
@@ -64,8 +65,9 @@ class Offerings:
     """Makes instance types for node classes, remembering what can be shared. One thread uses it."""
 
     region: str
-    _shapes: dict[tuple[str, Sizing, str], tuple[Facts, _Shape]] = field(
-        default_factory=dict[tuple[str, Sizing, str], tuple[Facts, _Shape]]
+    measured: Measured
+    _shapes: dict[tuple[str, Sizing, str], tuple[Facts, int | None, _Shape]] = field(
+        default_factory=dict[tuple[str, Sizing, str], tuple[Facts, int | None, _Shape]]
     )
 
     def make(
@@ -76,19 +78,19 @@ class Offerings:
         images = node_class.images(found)
         made: list[InstanceType] = []
         for facts in types.values():
-            shape = self._shape(facts, sizing, found.meta.name)
-            usable = not compatibility.obstacle(facts, found) and any(
-                compatibility.boots(image, facts) for image in images
-            )
+            image = next((i.id for i in images if compatibility.boots(i, facts)), "")
+            shape = self._shape(facts, sizing, found.meta.name, image)
+            usable = bool(image) and not compatibility.obstacle(facts, found)
             made.append(_instance_type(facts, shape, prices, zone_ids, usable=usable))
         return tuple(made)
 
-    def _shape(self, facts: Facts, sizing: Sizing, class_name: str) -> _Shape:
+    def _shape(self, facts: Facts, sizing: Sizing, class_name: str, image: str) -> _Shape:
         key = (facts.name, sizing, class_name)
+        memory = self.measured.memory(facts.name, image)
         known = self._shapes.get(key)
-        if known is not None and known[0] is facts:
-            return known[1]
-        has = capacity.capacity(facts, sizing)
+        if known is not None and known[0] is facts and known[1] == memory:
+            return known[2]
+        has = capacity.capacity(facts, sizing, memory)
         kept = capacity.overhead(facts, sizing, has)
         shape = _Shape(
             _fixed(facts, self.region, class_name, sizing.family),
@@ -96,7 +98,7 @@ class Offerings:
             kept,
             {r: max(0, amount - kept.get(r, 0)) for r, amount in has.items()},
         )
-        self._shapes[key] = (facts, shape)
+        self._shapes[key] = (facts, memory, shape)
         return shape
 
 

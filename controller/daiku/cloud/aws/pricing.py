@@ -1,27 +1,27 @@
-"""What instances cost per hour: on-demand from the Pricing API, spot from EC2's history, an estimate before either.
+"""What instances cost per hour: on-demand from the Pricing API, spot from EC2's history.
 
-The estimate is linear in vCPUs, memory and accelerators. It only has to rank types sensibly until real prices come, and
-is used alone where the Pricing API cannot be reached (isolated networks, GovCloud).
+Before either has answered, and where the Pricing API cannot be reached (isolated networks, GovCloud), the table of
+`list_prices` stands in.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from daiku.cloud import errors
+from daiku.cloud.aws import list_prices
 from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.session import Session
 from daiku.telemetry import log
 
-USD_PER_VCPU: Final = 0.035
-USD_PER_GIB: Final = 0.00375
-USD_PER_ACCELERATOR: Final = 0.9
-ARM_SHARE: Final = 0.8
-"""Estimate: share of the x86 price that the same size costs with Graviton."""
-
+ON_DEMAND_EVERY: Final = timedelta(hours=12)
+SPOT_EVERY: Final = timedelta(minutes=5)
+"""Karpenter: 12 hours, in which a spot price can double."""
+RETRY_FIRST: Final = timedelta(seconds=30)
+"""Pause after the first failure; each in a row doubles it, up to the usual time."""
 PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 
 _log = log.get("pricing")
@@ -39,7 +39,7 @@ class Prices:
     def on_demand_price(self, facts: Facts) -> float:
         """On-demand price of a type; an estimate when none is known."""
         known = self.on_demand.get(facts.name)
-        return estimate(facts) if known is None else known
+        return list_prices.of(facts) if known is None else known
 
     def spot_price(self, facts: Facts, zone: str) -> float | None:
         """Spot price of a type in a zone; None: not for sale there."""
@@ -48,39 +48,82 @@ class Prices:
         return self.spot.get((facts.name, zone))
 
 
-def estimate(facts: Facts) -> float:
-    """A price that ranks about right."""
-    share = ARM_SHARE if facts.architecture == "arm64" else 1.0
-    base = USD_PER_VCPU * facts.vcpus + USD_PER_GIB * facts.memory_mib / 1024
-    accelerators = sum(
-        amount
-        for resource, amount in facts.extended.items()
-        if resource.endswith(("/gpu", "/gaudi", "/neuron"))
+@dataclass(slots=True)
+class Schedule:
+    """When something is fetched again: on time, and after a failure soon, then later and later."""
+
+    every: timedelta
+    _due: datetime | None = None
+    _failures: int = 0
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether to fetch now."""
+        return self._due is None or now >= self._due
+
+    def done(self, now: datetime) -> None:
+        """It was fetched."""
+        self._due, self._failures = now + self.every, 0
+
+    def failed(self, now: datetime) -> timedelta:
+        """It could not be fetched; when it is tried again."""
+        pause = min(RETRY_FIRST * 2 ** min(self._failures, 16), self.every)
+        self._due, self._failures = now + pause, self._failures + 1
+        return pause
+
+
+@dataclass(slots=True)
+class PriceBook:
+    """Prices, kept fresh. One thread refreshes it."""
+
+    session: Session
+    isolated: bool
+    """The Pricing API cannot be reached from here."""
+    prices: Prices = field(default_factory=Prices)
+    _on_demand: Schedule = field(default_factory=lambda: Schedule(ON_DEMAND_EVERY))
+    _spot: Schedule = field(default_factory=lambda: Schedule(SPOT_EVERY))
+
+    def refresh(self, now: datetime) -> Prices:
+        """Prices as they are now, the very same value when none changed; what cannot be fetched stays as it was."""
+        known = self.prices
+        on_demand, spot = known.on_demand, known.spot
+        is_asked = not (self.isolated or self.session.region.startswith("us-gov-"))
+        if is_asked and self._on_demand.is_due(now):
+            try:
+                on_demand = {**on_demand, **_on_demand(self.session)}
+                self._on_demand.done(now)
+            except errors.CloudError as error:
+                pause = self._on_demand.failed(now)
+                _say("on-demand", error, len(on_demand), pause)
+        if self._spot.is_due(now):
+            try:
+                spot = {**(spot or {}), **_spot(self.session, now)}
+                self._spot.done(now)
+            except errors.CloudError as error:
+                pause = self._spot.failed(now)
+                _say("spot", error, len(spot or ()), pause)
+        if on_demand != known.on_demand or spot != known.spot:
+            self.prices = Prices(on_demand=on_demand, spot=spot)
+        return self.prices
+
+
+def _say(what: str, error: errors.CloudError, known: int, pause: timedelta) -> None:
+    _log.warning(
+        "prices not refreshed",
+        prices=what,
+        known=known,
+        error=str(error),
+        again_in_seconds=pause.total_seconds(),
     )
-    return round(base * share + USD_PER_ACCELERATOR * accelerators, 6)
-
-
-def refresh(session: Session, known: Prices, now: datetime, *, isolated: bool) -> Prices:
-    """Prices as they are now; whatever cannot be fetched stays as it was, and is said so."""
-    on_demand, spot = known.on_demand, known.spot
-    if not (isolated or session.region.startswith("us-gov-")):
-        try:
-            on_demand = {**on_demand, **_on_demand(session)}
-        except errors.CloudError as error:
-            _log.warning("on-demand prices not refreshed", error=str(error), known=len(on_demand))
-    try:
-        fetched = _spot(session, now)
-        spot = {**(spot or {}), **fetched} if fetched else spot
-    except errors.CloudError as error:
-        _log.warning("spot prices not refreshed", error=str(error), known=len(spot or ()))
-    if on_demand == known.on_demand and spot == known.spot:
-        return known
-    return Prices(on_demand=on_demand, spot=spot)
 
 
 def _on_demand(session: Session) -> dict[str, float]:
     shared = _products(session, tenancy="Shared", productFamily="Compute Instance")
     metal = _products(session, tenancy="Dedicated", productFamily="Compute Instance (bare metal)")
+    if not (shared and metal):
+        raise errors.Unreachable(
+            f"the Pricing API lists {len(shared)} prices of {session.region} and {len(metal)} of bare metal; "
+            "what was known before stays"
+        )
     return {**metal, **shared}
 
 
@@ -130,6 +173,8 @@ def _spot(session: Session, now: datetime) -> dict[tuple[str, str], float]:
             known = newest.get(key)
             if known is None or each["Timestamp"] > known[0]:
                 newest[key] = (each["Timestamp"], float(each["SpotPrice"]))
+    if not newest:
+        raise errors.Unreachable(f"EC2 of {session.region} lists no spot price")
     return {key: price for key, (_, price) in newest.items()}
 
 

@@ -33,6 +33,7 @@ from daiku.cloud.aws.cluster import Cluster
 from daiku.cloud.aws.images import Parameters
 from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
+from daiku.cloud.aws.measured import Measured
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.trial import Trials
@@ -43,14 +44,15 @@ from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, Nod
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.repair import RepairPolicy
+from daiku.telemetry import log
 
 TYPES_EVERY: Final = timedelta(hours=12)
-PRICES_EVERY: Final = timedelta(hours=12)
 CLUSTER_EVERY: Final = timedelta(minutes=5)
 TAGGED_MOST: Final = 50
 """Instances that are tagged with their claims after each list: half of EC2's bucket of CreateTags."""
 PROFILE: Final = f"{PREFIX}instance-profile-name"
 """Annotation of a NodeClaim: the profile that its machine was launched with."""
+_log = log.get("aws")
 LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
 
 
@@ -85,13 +87,15 @@ class AwsProvider:
     addresses: Addresses = field(init=False)
     parameters: Parameters = field(init=False)
     trials: Trials = field(init=False)
+    measured: Measured = field(default_factory=Measured)
+    """Memory that nodes have shown."""
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
     _terminator: Batcher[str, str, str] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _cluster: tuple[Cluster, datetime] | None = None
     _types: tuple[Mapping[str, Facts], datetime] | None = None
-    _prices: tuple[pricing.Prices, datetime] | None = None
+    _prices: pricing.PriceBook = field(init=False)
     _made: dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]] = field(
         default_factory=dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]]
     )
@@ -102,7 +106,8 @@ class AwsProvider:
         self.parameters = Parameters(self.session, self.now)
         self.trials = Trials(self.session, self.templates, self.now)
         self._launcher = launcher.Launcher(self.session, self.templates, self.now(), self.addresses)
-        self._offerings = Offerings(self.session.region)
+        self._offerings = Offerings(self.session.region, self.measured)
+        self._prices = pricing.PriceBook(self.session, isolated=self.options.isolated_vpc)
         self._terminator = terminator.make(self.session)
 
     def cluster(self) -> Cluster:
@@ -134,6 +139,7 @@ class AwsProvider:
                 repr([each.status.get("subnets"), each.status.get("amis")]),
                 id(types),
                 id(prices),
+                self.measured.version,
             )
             known = self._made.get(each.ref)
             if known is None or known[0] != key:
@@ -149,13 +155,12 @@ class AwsProvider:
         if not node_class.ready or node_class.meta.deleted is not None:
             why = node_class.why_not_ready or "it is being deleted"
             raise errors.NodeClassNotReady(f"EC2NodeClass {node_class.meta.name!r}: {why}")
-        types, _ = self._known()
         plan = wishes.Plan(
             claim=node_claim,
             node_class=node_class,
             sizing=self.sizing(node_class),
             options=options,
-            types=types,
+            types=self._known(),
             cluster=self.cluster(),
         )
         return self._launched(self._launcher.launch(plan), plan)
@@ -233,26 +238,23 @@ class AwsProvider:
         if self._types is None or now - self._types[1] > TYPES_EVERY:
             try:
                 self._types = (instance_types.fetch(self.session), now)
-            except errors.CloudError:
+            except errors.CloudError as error:
                 if self._types is None:
                     raise
-        if self._prices is None or now - self._prices[1] > PRICES_EVERY:
-            known = pricing.Prices() if self._prices is None else self._prices[0]
-            isolated = self.options.isolated_vpc
-            self._prices = (pricing.refresh(self.session, known, now, isolated=isolated), now)
-        return self._types[0], self._prices[0]
+                _log.warning("instance types not refreshed", error=str(error))
+        return self._types[0], self._prices.refresh(now)
 
-    def _known(self) -> tuple[Mapping[str, Facts], pricing.Prices]:
-        types, prices = self._types, self._prices
-        if types is None or prices is None:
+    def _known(self) -> Mapping[str, Facts]:
+        if self._types is None:
             raise errors.Unreachable("the instance types of the region have not been fetched yet")
-        return types[0], prices[0]
+        return self._types[0]
 
     def _launched(self, instance: search.Instance, plan: wishes.Plan) -> LaunchedInstance:
         facts = plan.types.get(instance.instance_type)
         if facts is None:
             raise errors.LaunchRefused(f"instance type {instance.instance_type!r} is not known")
-        has = capacity.capacity(facts, plan.sizing)
+        memory = self.measured.memory(instance.instance_type, instance.image)
+        has = capacity.capacity(facts, plan.sizing, memory)
         kept = capacity.overhead(facts, plan.sizing, has)
         if plan.sizing.efa_only is None and not plan.claim.requests.get(capacity.EFA):
             # The launch made no EFA, though the type could have some.
