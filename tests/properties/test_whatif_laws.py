@@ -8,8 +8,7 @@ from tests import build, strategies
 from tests.properties import test_topology_laws as between
 
 from daiku.model.pod import Pod
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver, whatif
+from daiku.scheduling import audit, claims, problem, solver, whatif
 from daiku.scheduling.outcome import Outcome
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
@@ -83,11 +82,11 @@ def test_places_are_legal_once_the_nodes_are_gone(question: Question) -> None:
     case = question.without()
     given = claims.given_labels(case.types)
     creations = [
-        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, ordinal=i)
+        claims.create(n, case.types, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
         for i, n in enumerate(outcome.new_nodes)
     ]
     made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
-    placements = {**outcome.placements, **made}
+    placements = outcome.homes(made)
     placed = replace(case, pods=[p for p in case.pods if p.meta.key in placements])
     found = audit.audit(creations, placements, placed.snapshot(), build.catalogue(*case.types))
 

@@ -65,8 +65,15 @@ class Outcome:
     """What all launched nodes cost now."""
     gone_usd_per_hour: float
     """What the nodes cost that go; 0 for those of unknown price."""
+    order: tuple[str, ...] = ()
+    """Pods that constraints between pods concern, in an order in which kube-scheduler could bind them."""
     notes: tuple[str, ...] = ()
     """What was left out of account."""
+
+    def homes(self, made: Mapping[str, str]) -> dict[str, str]:
+        """Pods -> nodes that are there and those that they are `made` for, in an order in which they could be bound."""
+        found = {**self.placements, **made}
+        return {**{pod: found[pod] for pod in self.order if pod in found}, **found}
 
     @property
     def new_usd_per_hour(self) -> float:

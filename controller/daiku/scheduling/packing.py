@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from daiku.model.requirements import Requirements
 from daiku.scheduling import bound, columns, purchase
 from daiku.scheduling.bound import Bound
+from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.min_values import keeps_min_values
 from daiku.scheduling.packed import PackedNode
@@ -57,8 +58,10 @@ class Packing:
     per_node_usd_per_hour: float
     left: list[Ints]
     """What the limits of each template still allow, shape (L,) each; goes down as nodes are made."""
-    min_values_bind: bool = True
+    min_values_bind: bool
     """Whether a node is given up when too few types are left for `minValues`."""
+    caps: Caps
+    """How many pods of a class a node takes."""
     nodes: list[PackedNode] = field(default_factory=list[PackedNode])
     lower_bound: float = 0.0
     _joined: dict[tuple[int, Requirements, Requirements], tuple[Requirements, Floats] | None] = (
@@ -81,7 +84,7 @@ class Packing:
         least = worth_of(self.problem, self.residual, templates)
         worth = least.worth
         bought = purchase.cheapest(
-            self.problem, self.residual, templates, self.per_node_usd_per_hour
+            self.problem, self.residual, templates, self.per_node_usd_per_hour, self.caps
         )
         self.lower_bound += max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
         # Where a limit ends the list, the nodes that carry most for their price are on it.
@@ -103,7 +106,7 @@ class Packing:
 
     def fill_one(self, templates: Sequence[int]) -> None:
         """Make the cheapest node of `templates` that holds every pod that is left, if there is one."""
-        members = np.flatnonzero(self.residual)
+        members = np.flatnonzero(self.residual if self.caps.allow(self.residual) else 0)
         best: tuple[tuple[float, int], PackedNode] | None = None
         for index in templates if members.size else ():
             group = self._shared(index, members)
@@ -167,7 +170,7 @@ class Packing:
         """Sets of classes that may share a node: each requirement alone, and with all that join it well."""
         hostings = self.problem.templates[template].hostings
         by_requirements: dict[Requirements, list[int]] = {}
-        for row in np.flatnonzero(self.residual):
+        for row in np.flatnonzero((self.residual > 0) & ~self.caps.capped):
             hosting = hostings[row]
             if hosting.types.any():
                 by_requirements.setdefault(hosting.requirements, []).append(int(row))
@@ -276,7 +279,8 @@ def start(
     per_node_usd_per_hour: float,
     left: list[Ints],
     *,
-    min_values_bind: bool = True,
+    min_values_bind: bool,
+    caps: Caps,
 ) -> Packing:
     """A packing with no node yet.
 
@@ -286,8 +290,9 @@ def start(
         per_node_usd_per_hour: What a node costs beside its instance.
         left: What the limits of each template still allow, shape (L,) each; it goes down.
         min_values_bind: Whether `minValues` is strict.
+        caps: How many pods of a class a node takes.
     """
-    return Packing(problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind)
+    return Packing(problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind, caps)
 
 
 def worth_of(problem: Problem, residual: Ints, templates: Sequence[int]) -> Bound:

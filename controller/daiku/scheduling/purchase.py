@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.packer import demand, pack
 from daiku.scheduling.problem import Problem, Template
@@ -59,7 +60,11 @@ class _Columns:
 
 
 def cheapest(
-    problem: Problem, residual: Ints, templates: Sequence[int], per_node_usd_per_hour: float
+    problem: Problem,
+    residual: Ints,
+    templates: Sequence[int],
+    per_node_usd_per_hour: float,
+    caps: Caps,
 ) -> Purchase:
     """The cheapest nodes of `templates` for the pods that are left, limits and minValues left out of account.
 
@@ -68,6 +73,7 @@ def cheapest(
         residual: Pods of each class that have no place yet, shape (C,).
         templates: Equally welcome NodePools, as indices.
         per_node_usd_per_hour: What a node costs beside its instance.
+        caps: How many pods of a class a node takes.
     """
     rows = np.flatnonzero(residual)
     offered = [_columns(problem.templates[t], t, rows) for t in templates]
@@ -81,6 +87,9 @@ def cheapest(
             np.maximum(np.hstack(allocatable), 0),
             np.hstack([o.prices for o in offered]) + per_node_usd_per_hour,
             allowed=np.hstack([o.allowed for o in offered]),
+            caps=caps.most[rows],
+            groups=caps.groups[rows],
+            group_caps=caps.most_of_group,
         )
     )
     owners = [

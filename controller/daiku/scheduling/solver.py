@@ -11,6 +11,7 @@ Not here: volumes.
 Letters in shapes: R resources, C classes, N existing nodes.
 """
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -20,8 +21,9 @@ from daiku.scheduling.columns import Ints
 from daiku.scheduling.min_values import Policy as MinValuesPolicy
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import Solution
-from daiku.scheduling.topology import begin, why_not
+from daiku.scheduling.topology import begin, postponed, results, why_not
 from daiku.scheduling.topology.place import Placer
+from daiku.scheduling.topology.postponed import Postponed
 
 _Placed = list[tuple[int, int, int]]
 
@@ -33,6 +35,7 @@ def solve(
     grow: bool = True,
     min_values_policy: MinValuesPolicy = "Strict",
     together: bool = False,
+    postpone: bool = True,
 ) -> Solution:
     """Place the pods of `problem`.
 
@@ -43,6 +46,7 @@ def solve(
         min_values_policy: Whether a node is made although too few types are left for its `minValues`.
         together: Whether what existing nodes have no room for must share one new node. Pods that cannot have no
             place; those that constraints between pods concern may still get more nodes.
+        postpone: Whether nodes for pods that constraints between pods concern may be chosen with all others.
     """
     limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
@@ -53,31 +57,55 @@ def solve(
         per_node_usd_per_hour,
         grow=grow,
         min_values_bind=min_values_policy == "Strict",
+        postpone=postpone,
     )
     if placer is not None:
         residual = placer.place_all(residual)
         placer.write_back(free)
-    placed: _Placed = [] if placer is None else placer.on_existing()
+    placed: _Placed = [] if placer is None else results.on_existing(placer)
+    waiting = [] if placer is None else results.waiting(placer)
     packed = packing.start(
-        problem,
-        residual,
+        postponed.extended(problem, waiting),
+        np.append(residual, np.array([each.count for each in waiting], dtype=np.int64)),
         per_node_usd_per_hour,
         limits,
         min_values_bind=min_values_policy == "Strict",
+        caps=postponed.limits(waiting, len(residual)),
     )
+    residual = packed.residual[: len(residual)]
     while True:
-        _place_on_existing(problem, free, packed.residual, placed)
+        _place_on_existing(problem, free, residual, placed)
         if grow:
             _place_on_new(problem, placer, packed, together=together)
-        if not _relax(problem, packed.residual, hopeless_only=together):
+        if not _relax(problem, residual, hopeless_only=together):
             break
+    if packed.residual[len(residual) :].any() and not together:
+        # What is left was counted where it cannot be, so whatever relied on it is not to be relied on.
+        return solve(
+            problem,
+            per_node_usd_per_hour=per_node_usd_per_hour,
+            grow=grow,
+            min_values_policy=min_values_policy,
+            postpone=False,
+        )
+    return _named(problem, placed, packed, placer, waiting)
+
+
+def _named(
+    problem: Problem,
+    placed: _Placed,
+    packed: packing.Packing,
+    placer: Placer | None,
+    waiting: Sequence[Postponed],
+) -> Solution:
     if placer is None:
         return solution.name(problem, placed, packed.nodes, packed.lower_bound)
-    least = packing.worth_of(problem, placer.on_new(packed.nodes), range(len(problem.templates)))
+    bought = postponed.returned(packed.nodes, problem, waiting)
+    least = packing.worth_of(problem, results.on_new(placer, bought), range(len(problem.templates)))
     return solution.name(
         problem,
         placed,
-        [*placer.packed(), *packed.nodes],
+        [*results.packed(placer), *bought],
         least.usd_per_hour,
         why_not=lambda row: why_not.of_class(placer, row),
         order=placer.order,
@@ -88,7 +116,7 @@ def _place_on_new(
     problem: Problem, placer: Placer | None, packed: packing.Packing, *, together: bool
 ) -> None:
     if placer is not None:
-        placer.join_all(packed.residual)
+        placer.join_all(packed.residual[: len(problem.counts)])
     templates = range(len(problem.templates))
     for _, equal in groupby(templates, key=lambda i: problem.templates[i].pool.weight):
         if together:

@@ -163,6 +163,7 @@ class WhatIf:
             refusal=refusal,
             usd_per_hour_before=self._total,
             gone_usd_per_hour=sum(self.usd_per_hour.get(name, 0.0) for name in gone),
+            order=solved.order,
             notes=solved.notes,
         )
 

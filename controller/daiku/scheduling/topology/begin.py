@@ -11,6 +11,7 @@ from daiku.scheduling import packing
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.topology import ledger as ledgers
+from daiku.scheduling.topology import postponed
 from daiku.scheduling.topology.bays import ExistingBay
 from daiku.scheduling.topology.cells import Cell
 from daiku.scheduling.topology.counts import Topology
@@ -25,6 +26,7 @@ def start(
     *,
     grow: bool,
     min_values_bind: bool,
+    postpone: bool,
 ) -> Placer | None:
     """A solve that has placed nothing yet; None when no constraint concerns any pod.
 
@@ -34,6 +36,7 @@ def start(
         per_node_usd_per_hour: What a node costs beside its instance.
         grow: Whether new nodes may be made.
         min_values_bind: Whether `minValues` is strict.
+        postpone: Whether new nodes may be left to the packer.
     """
     topology = problem.topology
     if topology is None:
@@ -70,6 +73,7 @@ def start(
         existing=existing,
         sizes=worth @ problem.requests,
         load=[0.0] * len(cells),
+        caps=postponed.of_classes(topology.host_rules) if postpone else None,
     )
 
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daiku.model.requirements import Requirements
 from daiku.scheduling.columns import Floats, Ints
-from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.topology import quotas
 from daiku.scheduling.topology.bays import UNLIMITED, ExistingBay
 from daiku.scheduling.topology.counts import Topology
 from daiku.scheduling.topology.ledger import Ledger, Place
+from daiku.scheduling.topology.postponed import Cap
+from daiku.scheduling.topology.rules import Rules
 from daiku.scheduling.topology.templates import Templates
 
 
@@ -44,6 +46,12 @@ class Placer:
     order: dict[int, None] = field(default_factory=dict[int, None])
     """Classes in the order in which their first pod found a place."""
     _known_domains: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    caps: list[Cap] | None = None
+    """The cap of each class; None when new nodes are made here and nothing is postponed."""
+    postponed: dict[tuple[int, Requirements], int] = field(
+        default_factory=dict[tuple[int, Requirements], int]
+    )
+    """Class and the domains in which it is to have new nodes -> pods."""
 
     def place_all(self, counts: Ints) -> Ints:
         """Place all pods that constraints concern; those of each class that none concerns, shape (C,).
@@ -132,40 +140,6 @@ class Placer:
         for each in self.existing:
             for bay, _ in each:
                 free[:, bay.nodes] = bay.free
-
-    def on_existing(self) -> list[tuple[int, int, int]]:
-        """Class, existing node, and how many pods of the one are on the other."""
-        found: list[tuple[int, int, int]] = []
-        for each in self.existing:
-            for bay, _ in each:
-                for position, contents in enumerate(bay.placed.by_node(len(bay.nodes))):
-                    node = int(bay.nodes[position])
-                    found += [(row, node, count) for row, count in contents.items()]
-        return sorted(found, key=lambda f: (f[1], f[0]))
-
-    def packed(self) -> list[PackedNode]:
-        """The new nodes."""
-        position = self.ledger.position
-        touched: dict[int, frozenset[int]] = {}
-        for rules in self.topology.rules:
-            if id(rules) not in touched:
-                near = (i for r in rules.near for i in r.counters)
-                own = (r.counter for r in rules.spread)
-                every = (*near, *own, *rules.apart, *rules.adds)
-                touched[id(rules)] = frozenset(position[i] for i in every if i in position)
-        return list(self.templates.packed([touched[id(r)] for r in self.topology.rules]))
-
-    def on_new(self, packed: Iterable[PackedNode]) -> Ints:
-        """Pods of each class on nodes that were planned here, and on those that were `packed`, shape (C,)."""
-        total = np.zeros(len(self.problem.counted), dtype=np.int64)
-        for node in packed:
-            for row, count in node.counts.items():
-                total[row] += count
-        for bay in self.templates.opened():
-            placed = bay.placed
-            for row, counts in zip(placed.rows, placed.counts, strict=True):
-                total[row] += counts.sum()
-        return total
 
     def place(self, row: int, count: int) -> int:
         """Place up to `count` pods of class `row`; how many are left over."""
@@ -305,10 +279,40 @@ class Placer:
                 if left:
                     taken = bay.take(row, requests, left, hostable, host, nodes=UNLIMITED)
                     left -= self._note(row, index, taken, passed)
+        if left and self.grow and self.caps is not None:
+            left -= self._postpone(row, left, among)
         if left and self.grow:
             may_open = not host.above_zero
             left -= self._put_on_new(row, left, among, may_open=may_open)
         return count - left
+
+    def _postpone(self, row: int, count: int, among: Sequence[int]) -> int:
+        """Settle that pods get new nodes in cells of `among`, without making them; how many."""
+        rules = self.topology.rules[row]
+        possible = [
+            index
+            for index in among
+            if any(
+                not passed.intersection(rules.adds)
+                for _, _, passed in self.templates.bays(row, index)
+            )
+        ]
+        positions = self.touched(rules)
+        domains = {tuple(self.cells[index][p] for p in positions) for index in possible}
+        if len(domains) != 1 or any(domain < 0 for each in domains for domain in each):
+            # Where they count is not settled yet, or that it is nowhere cannot be asked of a node.
+            return 0
+        pins = self.templates.pins(possible[0], positions)
+        self.postponed[row, pins] = self.postponed.get((row, pins), 0) + count
+        return self._note(row, possible[0], count)
+
+    def touched(self, rules: Rules) -> tuple[int, ...]:
+        """Positions of keys that matter to a class."""
+        near = (i for r in rules.near for i in r.counters)
+        own = (r.counter for r in rules.spread)
+        position = self.ledger.position
+        every = (*near, *own, *rules.apart, *rules.adds)
+        return tuple(sorted({position[i] for i in every if i in position}))
 
     def _put_on_new(self, row: int, count: int, among: Sequence[int], *, may_open: bool) -> int:
         left = count

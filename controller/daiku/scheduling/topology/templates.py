@@ -139,6 +139,11 @@ class Templates:
                 )
             yield spot.bay, ask, spot.uncounted
 
+    def pins(self, cell: int, positions: Sequence[int]) -> Requirements:
+        """What keeps a node in a cell, for the keys at `positions`."""
+        named = next(each for each, index in self.cell_index.items() if index == cell)
+        return self.topology.cells.pins(named, positions)
+
     def opened(self) -> Iterator[NewBay]:
         """Bays that have nodes."""
         return (spot.bay for spot in self._spots.values() if spot.bay.size)

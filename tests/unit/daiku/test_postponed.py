@@ -1,0 +1,92 @@
+"""Nodes for pods that constraints between pods concern are chosen by price, with everybody else's."""
+
+from collections import Counter
+
+import numpy as np
+from tests import build
+
+from daiku.model import labels
+from daiku.model.pod import Pod
+from daiku.model.topology import AffinityTerm, Spread
+from daiku.scheduling import audit, claims, problem, solver
+from daiku.scheduling.solution import Solution
+from daiku.scheduling.topology import postponed
+from daiku.scheduling.topology.bays import HostRules
+from daiku.scheduling.topology.postponed import Cap
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+TYPES = [
+    *build.family("c", 2, zones=("zone-a", "zone-b")),
+    *build.family("m", 4),
+    *build.family("r", 8),
+]
+CATALOGUE = build.catalogue(*TYPES)
+
+
+def spread(app: str, key: str) -> dict[str, object]:
+    own = build.needs(build.require("app", "In", app))
+    return {"spread": (Spread(key=key, max_skew=1, hard=True, selector=own),)}
+
+
+def apart(app: str) -> dict[str, object]:
+    own = build.needs(build.require("app", "In", app))
+    term = AffinityTerm(key=labels.HOSTNAME, selector=own, namespaces=("default",))
+    return {"pod_anti_affinity": (term,)}
+
+
+def deployment(app: str, count: int, cpu: str, memory: str, rules: dict[str, object]) -> list[Pod]:
+    return build.pods(count, app, cpu=cpu, memory=memory, labels={"app": app}, **rules)  # pyright: ignore[reportArgumentType]
+
+
+def solve(pods: list[Pod]) -> tuple[Solution, Snapshot]:
+    pools = [build.node_pool(), build.node_class()]
+    snapshot = build.cluster(*pods, *pools, catalogue_of=CATALOGUE).snapshot(build.NOW)
+    return solver.solve(problem.build(pods, snapshot, CATALOGUE)), snapshot
+
+
+MIXED = [
+    *deployment("zonal", 41, "750m", "1500Mi", spread("zonal", labels.ZONE)),
+    *deployment("hosts", 12, "500m", "3Gi", spread("hosts", labels.HOSTNAME)),
+    *deployment("alone", 9, "1500m", "2Gi", apart("alone")),
+    *deployment("plain", 70, "250m", "2Gi", {}),
+]
+
+
+def test_a_mix_of_spread_and_anti_affinity_stays_near_the_lower_bound() -> None:
+    solved, _ = solve(MIXED)
+
+    assert solved.unschedulable == ()
+    assert solved.usd_per_hour <= 1.05 * solved.lower_bound_usd_per_hour
+
+
+def objections(solved: Solution, snapshot: Snapshot) -> list[str]:
+    given = claims.given_labels(TYPES)
+    creations = [
+        claims.create(n, TYPES, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
+        for i, n in enumerate(solved.new_nodes)
+    ]
+    made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
+    return [v.message for v in audit.audit(creations, solved.homes(made), snapshot, CATALOGUE)]
+
+
+def test_every_constraint_holds_on_nodes_that_the_packer_chose() -> None:
+    solved, snapshot = solve(MIXED)
+
+    assert objections(solved, snapshot) == []
+    for app in ("hosts", "alone"):
+        on = Counter(i for i, n in enumerate(solved.new_nodes) for p in n.pods if app in p)
+        assert max(on.values()) == 1
+
+
+def test_pods_that_only_keep_away_from_each_other_are_a_cap() -> None:
+    rules = HostRules(zero=(0, 1), adds=np.array([0, 1]), most_on_new=1)
+
+    assert postponed.of_classes([rules]) == [Cap(most=1, group=0)]
+
+
+def test_pods_that_keep_away_from_others_are_not() -> None:
+    keeps_away = HostRules(zero=(0,), adds=np.array([], dtype=np.intp))
+    other = HostRules(adds=np.array([0]))
+
+    assert postponed.of_classes([keeps_away, other]) is None
