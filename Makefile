@@ -55,8 +55,8 @@ check: setup ## format, lint, types, layers
 bench: setup ## print figures as JSON lines (ONLY=name picks one)
 	@$(BIN)/python tests/performance/bench.py $(ONLY)
 
-simulate: setup ## replay one simulated history: make simulate SEED=7
-	@$(BIN)/python -m pytest tests/simulation --seed $(or $(SEED),0)
+simulate: setup ## replay one simulated history (SEED=7), or live through many (HISTORIES=10000)
+	@$(BIN)/python -m pytest tests/simulation $(if $(HISTORIES),--histories $(HISTORIES) -n 2 -k whatever,--seed $(or $(SEED),0))
 
 clean: ## stop the laptop world and remove what was made here (the tool cache stays)
 	@test ! -x $(BIN)/daiku || $(BIN)/daiku local down

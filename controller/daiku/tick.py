@@ -104,8 +104,10 @@ def _free(
         if hold is not None:
             wakes += [hold.until] if hold.until is not None else []
         elif command.key in free:
-            # What is to be ended need not be brought up to date first.
-            if isinstance(command, DeleteNodeClaim):
+            # What is to be ended need not be brought up to date first. Of two reasons the first is the one.
+            if isinstance(command, DeleteNodeClaim) and not isinstance(
+                free[command.key], DeleteNodeClaim
+            ):
                 free[command.key] = command
         elif len(free) < room:
             free[command.key] = command

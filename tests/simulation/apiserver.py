@@ -21,8 +21,9 @@ PODS, NODES, CLAIMS, POOLS = "pods", "nodes", "nodeclaims", "nodepools"
 DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS = (
     "daemonsets", "poddisruptionbudgets", "kwoknodeclasses", "leases", "events",
 )  # fmt: skip
+ATTACHMENTS = "volumeattachments"
 VOLUMES = (
-    "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", "volumeattachments",
+    "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", ATTACHMENTS,
 )  # fmt: skip
 PLURALS: Final = (
     PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-HISTORIES = 200
+HISTORIES = 500
 CHUNKS = 8
 
 lived: Counter[str] = Counter()

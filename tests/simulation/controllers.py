@@ -46,6 +46,14 @@ class App:
     priority_class: str = ""
     min_available: int | None = None
     """Of its PodDisruptionBudget; None: it has none."""
+    budgets: int = 1
+    """How many PodDisruptionBudgets say so; a pod of two cannot be evicted."""
+    volume: bool = False
+    """Its pods share a volume that is attached to their nodes."""
+    job: bool = False
+    """Its pods end by themselves, and are then done."""
+    done: int = 0
+    """How many pods of a job have ended well since it was last scaled."""
 
     @property
     def uid(self) -> str:
@@ -66,11 +74,13 @@ class Workloads:
         """A new workload."""
         self.apps[app.name] = app
         self._api.uids[app.uid] = True
-        if app.min_available is not None:
+        if app.volume:
+            self._world.volumes.add(app)
+        for number in range(app.budgets if app.min_available is not None else 0):
             body = {
                 "apiVersion": "policy/v1",
                 "kind": "PodDisruptionBudget",
-                "metadata": {"name": app.name},
+                "metadata": {"name": f"{app.name}{number or ''}"},
                 "spec": {
                     "minAvailable": app.min_available,
                     "selector": {"matchLabels": {"app": app.name}},
@@ -92,7 +102,7 @@ class Workloads:
 
     def scale(self, app: App, replicas: int) -> None:
         """Change how many there are to be."""
-        app.replicas = replicas
+        app.replicas, app.done = replicas, 0
         self._soon(f"app {app.name}", lambda: self._count(app))
 
     def watch(self, change: Change) -> None:
@@ -126,15 +136,14 @@ class Workloads:
 
     def _count(self, app: App) -> None:
         """Make or remove pods until there are as many as wanted."""
-        active = [
-            (key, pod)
-            for key, pod in self._api.objects[PODS].items()
-            if app_of(pod) == app.name and not is_leaving(pod) and not is_finished(pod)
-        ]
-        for _ in range(app.replicas - len(active)):
+        pods = [(k, p) for k, p in self._api.objects[PODS].items() if app_of(p) == app.name]
+        active = [(k, p) for k, p in pods if not is_leaving(p) and not is_finished(p)]
+        for _ in range(app.replicas - len(active) - app.done):
             self._made += 1
             self._create(app, f"{app.name}-{self._made}", "")
-        surplus = len(active) - app.replicas
+        if app.job and app.replicas == 0:
+            active = pods
+        surplus = len(active) - max(app.replicas - app.done, 0)
         # Those that run nowhere first, then those that do not serve yet, then the youngest.
         active.sort(key=lambda e: (bool(e[1]["spec"].get("nodeName")), is_ready(e[1])))
         for key, _pod in active[: max(surplus, 0)]:
@@ -165,12 +174,14 @@ class Workloads:
             "name": "main",
             "resources": {"requests": {"cpu": f"{app.cpu}m", "memory": str(app.memory)}},
         }
+        volume = {"name": "data", "persistentVolumeClaim": {"claimName": app.name}}
         return {
             "containers": [container],
             "nodeSelector": app.node_selector,
             "tolerations": app.tolerations,
             "terminationGracePeriodSeconds": app.grace,
             **({"priorityClassName": app.priority_class} if app.priority_class else {}),
+            **({"volumes": [volume]} if app.volume else {}),
         }
 
     def _daemons(self) -> None:

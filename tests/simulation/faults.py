@@ -45,6 +45,7 @@ MACHINES = {
     "kubelet slow": 0.15,
     "kubelet never comes": 0.06,
     "pod slow to stop": 0.1,
+    "detach slow": 0.6,
     "scheduler late": 0.2,
     "warning late": 0.2,
     "warning repeated": 0.3,

@@ -161,6 +161,10 @@ class Invariants:
                 raise Violated(
                     "pod lost", f"{process.name} terminates {machine.id}, and pod {name} runs on it"
                 )
+        over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
+        torn = world.volumes.torn(machine.node, now)
+        if torn and not over:
+            raise Violated("volume", f"{process.name} terminates {machine.id}, which holds {torn}")
 
     def step(self, seconds: float) -> None:
         """Some time has passed."""

@@ -212,6 +212,22 @@ class Kubelets:
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": at}
             state = {"phase": "Running", "conditions": [*others, ready]}
             self._api.patch(PODS, key, {"status": state}, "kubelet", "status")
+            if self._world.workloads.apps[apiserver.app_of(pod)].job:
+                uid = pod["metadata"]["uid"]
+                self._later(self._random.uniform(10, 60), lambda: self._finish(machine, key, uid))
+
+    def _finish(self, machine: Machine, key: str, uid: str) -> None:
+        """A job's pod has done its work."""
+        pod = self._api.find(PODS, key)
+        if pod is None or not machine.is_live or pod["metadata"]["uid"] != uid or is_finished(pod):
+            return
+        if machine.dead:
+            self._later(10.0, lambda: self._finish(machine, key, uid))
+            return
+        self._world.workloads.apps[apiserver.app_of(pod)].done += 1
+        others = [c for c in pod["status"]["conditions"] if c["type"] != "Ready"]
+        state = {"phase": "Succeeded", "conditions": others}
+        self._api.patch(PODS, key, {"status": state}, "kubelet", "status")
 
     def _stop(self, machine: Machine, key: str) -> None:
         pod = self._api.find(PODS, key)

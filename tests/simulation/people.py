@@ -69,11 +69,16 @@ class People:
                 GIB,
                 rng.randint(2, 4),
                 min_available=rng.randint(1, 2),
+                budgets=rng.choice((1, 1, 1, 1, 2)),
             )
         )
         wish = rng.choice(("true", "40s", "3m"))
         dont = {"karpenter.sh/do-not-disrupt": wish}
         workloads.add(App("batch", 700, 2 * GIB, rng.randint(0, 2), annotations=dont, grace=5))
+        workloads.add(
+            App("data", 400, GIB, rng.randint(0, 3), volume=True, grace=rng.choice((0, 5)))
+        )
+        workloads.add(App("job", 600, GIB, rng.randint(0, 3), job=True))
         special = {"karpenter.sh/nodepool": "dedicated"} if rng.random() < 0.5 else {}
         critical = rng.choice(("", "system-cluster-critical"))
         workloads.add(
@@ -123,7 +128,7 @@ class People:
                     m for m in world.ec2.machines.values() if m.is_live and m.node and not m.dead
                 ]
                 if alive:
-                    world.kubelets.die(rng.choice(alive), rng.uniform(10, 120))
+                    world.kubelets.die(rng.choice(alive), rng.uniform(10, 200))
             case "node deleted by hand":
                 self._delete_one(NODES)
             case "claim deleted by hand":

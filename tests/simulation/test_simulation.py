@@ -57,6 +57,9 @@ def _nothing(*_values: object) -> tuple[()]:
             termination, "_drain", _everything_left, {"pod lost"}, id="a node ended under its pods"
         ),
         pytest.param(
+            termination, "_detach", _everything_left, {"volume"}, id="a volume torn away"
+        ),
+        pytest.param(
             termination, "_end_instance", _everything_left, {"claim lost"}, id="a claim let go early"
         ),
         pytest.param(

@@ -33,6 +33,7 @@ from tests.simulation.people import People
 from tests.simulation.process import Process
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
+from tests.simulation.volumes import Volumes
 
 from daiku.model import labels
 from daiku.model.repair import RepairPolicy
@@ -57,7 +58,7 @@ SETTLED = 40.0
 """Seconds after which what has become true is written down."""
 REPAIRED = (
     RepairPolicy(condition="Ready", status="False", toleration=timedelta(seconds=50)),
-    RepairPolicy(condition="Ready", status="Unknown", toleration=timedelta(seconds=30)),
+    RepairPolicy(condition="Ready", status="Unknown", toleration=timedelta(seconds=10)),
 )
 """When a node counts as broken, in every second history."""
 DEPTH_MOST = 4
@@ -85,6 +86,7 @@ class World:
         self.invariants = Invariants(self)
         self.workloads = Workloads(self)
         self.scheduler = Scheduler(self)
+        self.volumes = Volumes(self)
         self.kubelets = Kubelets(self)
         self.ec2.on_end = self.kubelets.watch_over
         self.people = People(self)
@@ -98,6 +100,7 @@ class World:
             self.kubelets.watch,
             self.scheduler.watch,
             self.workloads.watch,
+            self.volumes.watch,
         ]
 
     def start_process(self) -> Process:
@@ -251,9 +254,11 @@ class History:
 
     def _stay_quiet(self) -> None:
         world = self.world
-        # What has just become true is still written down.
-        for _ in range(int(SETTLED / STEP)):
-            self._step()
+        # What has just become true is still written down; if nobody led meanwhile, by the next leader.
+        self._settle()
+        if self._leaderless():
+            self._until(LED, self._leaderless, "somebody leads")
+            self._settle()
         before = world.invariants.begun
         for _ in range(int(QUIET / STEP)):
             self._step()
@@ -263,6 +268,10 @@ class History:
                 "quiet",
                 f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})",
             )
+
+    def _settle(self) -> None:
+        for _ in range(int(SETTLED / STEP)):
+            self._step()
 
     def _leaderless(self) -> list[str]:
         led = any(p.leads() and p.thaws_in() == 0 for p in self.world.processes)
@@ -282,8 +291,10 @@ class History:
         ]
         pods = world.api.all(PODS)
         for app in world.workloads.apps.values():
-            count = sum(apiserver.app_of(p) == app.name for p in pods)
-            if not app.daemon and count != app.replicas:
+            ours = [p for p in pods if apiserver.app_of(p) == app.name]
+            if app.job and app.done < app.replicas:
+                wrong.append(f"{app.name} is {app.done} of {app.replicas} times done")
+            elif not (app.daemon or app.job) and (count := len(ours)) != app.replicas:
                 wrong.append(f"{app.name} has {count} of {app.replicas} pods")
         return wrong
 
@@ -292,7 +303,7 @@ class History:
         busy = {
             p["spec"].get("nodeName"): True
             for p in world.api.all(PODS)
-            if not world.workloads.apps[apiserver.app_of(p)].daemon
+            if not world.workloads.apps[apiserver.app_of(p)].daemon and not is_finished(p)
         }
         wanted = {c["metadata"]["uid"]: True for c in world.api.all(CLAIMS)}
         orphans = [

@@ -19,7 +19,7 @@ _LEAST_PERCENT: Final = 90
 def advance(draft: Draft, state_node: StateNode) -> None:
     """Compare what was asked for with what is there."""
     node, claim = state_node.node, draft.claim
-    if node is None or not claim.is_true("Initialized"):
+    if node is None or not draft.is_true("Initialized"):
         return
     wrong = [
         (resource, claim.capacity[resource], node.capacity.get(resource, 0))

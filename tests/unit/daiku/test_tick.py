@@ -8,6 +8,7 @@ from tests.build import NOW
 
 from daiku import commands
 from daiku.commands import CreateNodeClaim, Launch
+from daiku.events import Interrupted
 from daiku.model import labels
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
@@ -99,6 +100,17 @@ def test_an_empty_node_goes_and_the_audit_agrees() -> None:
 
     assert [c.reason for c in plan.commands if isinstance(c, commands.DeleteNodeClaim)] == ["Empty"]
     assert plan.report.notes == ()
+
+
+def test_of_two_reasons_to_end_a_node_the_one_that_nobody_chose_is_told() -> None:
+    claim = build.node_claim()
+    cluster = build.cluster(claim, build.node(claim=claim), build.node_pool(), build.node_class())
+    cluster.apply(Interrupted(instance_id="default-aaaaa", kind="spot_interrupted"))
+
+    plan = decide(cluster, after=timedelta(minutes=5))
+
+    (deletion,) = [c for c in plan.commands if isinstance(c, commands.DeleteNodeClaim)]
+    assert deletion.reason == "spot_interrupted"
 
 
 def test_what_the_nodes_cost_is_their_offerings_prices() -> None:
