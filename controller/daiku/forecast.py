@@ -12,6 +12,8 @@ from typing import Final
 
 from daiku import events
 from daiku.commands import CreateNodeClaim
+from daiku.disruption import candidates, payback, repack
+from daiku.disruption.repack import Repack
 from daiku.events import Object
 from daiku.model import labels, resources, workload
 from daiku.model.instance_type import Catalogue
@@ -19,7 +21,7 @@ from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.workload import Workload
 from daiku.report import Blocker, Unschedulable
-from daiku.scheduling import audit, claims, expected, limits, problem, solver
+from daiku.scheduling import audit, claims, expected, limits, problem, solver, whatif
 from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
@@ -84,6 +86,8 @@ class Forecast:
     notes: tuple[str, ...]
     simplified: tuple[str, ...] = ()
     """Pods that got a place without regard to some of their constraints; the cluster may refuse it."""
+    repack: Repack | None = None
+    """How the nodes of the input could be repacked; None when that was not asked."""
     objections: tuple[str, ...] = ()
     """What the audit has against the plan; the live controller would not carry these parts out."""
 
@@ -120,13 +124,16 @@ class Forecast:
         return tuple(sorted(pod for each in self.unschedulable for pod in each.pods))
 
 
-def forecast(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Forecast:
+def forecast(
+    objects: Sequence[Object], catalogue: Catalogue, settings: Settings, *, repacked: bool = False
+) -> Forecast:
     """Decide on the pods among `objects` that have no node.
 
     Args:
         objects: Pods, nodes, NodePools and whatever else is watched; one of each kind and key.
         catalogue: What can be bought, for the node classes of the NodePools.
         settings: How to decide.
+        repacked: Whether to say how the nodes of the input could be repacked.
     """
     snapshot = _snapshot(objects, catalogue, settings)
     pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
@@ -149,6 +156,7 @@ def forecast(objects: Sequence[Object], catalogue: Catalogue, settings: Settings
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         notes=(*solved.notes, *_left_out(objects, snapshot)),
         simplified=tuple(sorted(pod for pod in homes if pod in bent)),
+        repack=_repack(snapshot, catalogue, settings) if repacked else None,
         objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
     )
 
@@ -189,6 +197,13 @@ def _creations(
         taken[creation.node_claim.meta.name] = None
         made.append((node, creation))
     return made
+
+
+def _repack(snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> Repack:
+    """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
+    world = whatif.prepare(snapshot, catalogue, settings, {})
+    found, _ = candidates.find(snapshot, {}, AT)
+    return repack.search(world, payback.movable(found, world, snapshot, None))
 
 
 def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> tuple[PlannedNode, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.performance import bench_cluster, bench_packing, bench_solve  # noqa: E402
+from tests.performance import bench_cluster, bench_disruption, bench_packing, bench_solve  # noqa: E402
 from tests.performance.measured import Benchmark  # noqa: E402
 
 ALONE = "--alone"
@@ -25,6 +25,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield from bench_solve.benchmarks()
     yield from bench_cluster.benchmarks()
     yield from bench_packing.benchmarks()
+    yield from bench_disruption.benchmarks()
 
 
 def main(only: str = "") -> int:

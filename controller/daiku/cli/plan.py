@@ -77,6 +77,13 @@ def plan(
         list[str] | None,
         typer.Option(metavar="FILE", help="The second configuration of a comparison."),
     ] = None,
+    repack: Annotated[
+        bool,
+        typer.Option(
+            "--repack",
+            help="Also say how the NodeClaims of the input could be repacked, and what that would save.",
+        ),
+    ] = False,
     output: Annotated[
         Format, typer.Option("--format", help="How the plan is written.")
     ] = Format.TABLE,
@@ -95,6 +102,7 @@ def plan(
         node_pools=tuple(node_pools or ()),
         instance_types=instance_types,
         against=tuple(against or ()),
+        repack=repack,
         output=output.value,
         colour=sys.stdout.isatty(),
     )

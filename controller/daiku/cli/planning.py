@@ -38,6 +38,8 @@ class Request:
     instance_types: str = ""
     """A file, `built-in`, or empty."""
     against: tuple[str, ...] = ()
+    repack: bool = False
+    """Whether to say how the nodes of the input could be repacked."""
     output: str = "table"
     """table, json or markdown."""
     colour: bool = False
@@ -81,7 +83,7 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
     forecasts: list[Forecast] = []
     for number, each in enumerate(configurations):
         step("deciding", 1 + number, 1 + len(configurations))
-        forecasts.append(_forecast(each, given))
+        forecasts.append(_forecast(each, given, repacked=request.repack))
     seconds = timer() - began
     compared = comparison.compare(*forecasts) if request.against else None
     return Answer(
@@ -151,10 +153,17 @@ def read_types(
     return found
 
 
-def _forecast(found: Configuration, given: tuple[InstanceType, ...] | Offered | None) -> Forecast:
+def _forecast(
+    found: Configuration,
+    given: tuple[InstanceType, ...] | Offered | None,
+    *,
+    repacked: bool,
+) -> Forecast:
     offered, notes = _offered(found, given)
-    made = forecast(found.objects, Catalogue(version=1, instance_types=offered), Settings())
-    said = (*found.notes, *notes, *_unpriced(made), *made.notes, *made.objections)
+    bought = Catalogue(version=1, instance_types=offered)
+    made = forecast(found.objects, bought, Settings(), repacked=repacked)
+    better = (str(made.repack),) if made.repack is not None else ()
+    said = (*found.notes, *notes, *_unpriced(made), *made.notes, *better, *made.objections)
     return replace(made, notes=said)
 
 

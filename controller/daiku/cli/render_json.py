@@ -4,6 +4,7 @@ from typing import Any
 
 from daiku.cli import wording
 from daiku.comparison import Comparison, Total
+from daiku.disruption.repack import Repack
 from daiku.forecast import Forecast, PlannedNode
 from daiku.report import Unschedulable
 
@@ -25,7 +26,28 @@ def of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
         },
         "lowerBoundUsdPerHour": _usd(made.lower_bound_usd_per_hour),
         "gap": round(made.gap, 6),
+        **({"repack": _repack(made.repack)} if made.repack is not None else {}),
         "seconds": round(seconds, 3),
+    }
+
+
+def _repack(found: Repack) -> dict[str, Any]:
+    return {
+        "usdPerHour": {
+            "before": _usd(found.usd_per_hour_before),
+            "after": _usd(found.usd_per_hour_after),
+        },
+        "lowerBoundUsdPerHour": _usd(found.lower_bound_usd_per_hour),
+        "podsMoved": found.moved,
+        "steps": [
+            {
+                "nodes": list(step.gone),
+                "newNodes": [node.types[0].name for node in step.launched],
+                "pods": list(step.moves),
+                "savesUsdPerHour": _usd(step.saved_usd_per_hour),
+            }
+            for step in found.steps
+        ],
     }
 
 

@@ -17,7 +17,7 @@ Source: Karpenter's SimulateScheduling, with these differences: pods that wait d
 move, and limits count the old node and the new one, because for a while both are there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,8 +25,10 @@ import numpy as np
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.scheduling import editing, narrowing, prices, problem, solver
+from daiku.scheduling import editing, narrowing, packing, prices, problem, solver
+from daiku.scheduling.bound import Bound
 from daiku.scheduling.catalogue import Types
+from daiku.scheduling.columns import Ints
 from daiku.scheduling.outcome import Outcome, Refusal
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import NewNode, Solution
@@ -43,6 +45,8 @@ class WhatIf:
     """All pods that may have to move, each counted where it is."""
     usd_per_hour: Mapping[str, float]
     """What each launched node costs, by name; 0 when the catalogue does not say."""
+    total_usd_per_hour: float
+    """What all launched nodes cost."""
     _movable: Mapping[str, Mapping[int, tuple[str, ...]]]
     """Node -> class -> pods that would have to move."""
     _guests: Mapping[str, Mapping[int, tuple[str, ...]]]
@@ -55,8 +59,8 @@ class WhatIf:
     """Indices of nodes that are not initialized."""
     _types: Mapping[str, Types]
     """NodePool -> its instance types."""
-    _total: float
-    """What all launched nodes cost."""
+    _row_of: Mapping[str, int]
+    """Pod that may have to move -> its class."""
 
     def without(
         self,
@@ -105,6 +109,42 @@ class WhatIf:
             )
         pods = tuple(sorted(pod for each in moved.values() for pod in each))
         return self._outcome(gone, pods, solved, new_nodes_most, below_usd_per_hour)
+
+    def pods_on(self, name: str) -> tuple[str, ...]:
+        """Pods that would have to move if the node went, class by class."""
+        return tuple(pod for pods in self._movable.get(name, {}).values() for pod in pods)
+
+    def classes_on(self, name: str) -> Mapping[int, tuple[str, ...]]:
+        """The same pods by their class, in which each can stand for each other."""
+        return self._movable.get(name, {})
+
+    def counts_of(self, pods: Iterable[str]) -> Ints:
+        """How many of the pods, which are some that may have to move, are of each class, shape (C,)."""
+        rows = np.array([self._row_of[pod] for pod in pods], dtype=np.intp)
+        return np.bincount(rows, minlength=len(self.whole.counts)).astype(np.int64)
+
+    def requests_of(self, pods: Iterable[str]) -> Ints:
+        """What some of the pods that may have to move ask for together, shape (R,)."""
+        return self.whole.requests @ self.counts_of(pods)
+
+    def bound(self) -> Bound:
+        """No cluster that holds the pods that run can cost less; and what each resource is worth by that."""
+        whole = self.whole
+        first = whole.origin == np.arange(len(whole.origin))
+        running = np.where(first, whole.counts, 0)
+        return packing.worth_of(whole, running, range(len(whole.templates)))
+
+    def worth_of_pods(self) -> dict[str, float]:
+        """What the room is worth that each pod takes which may have to move, in USD per hour."""
+        each: list[float] = (self.bound().worth @ self.whole.requests).tolist()
+        return {pod: each[row] for pod, row in self._row_of.items()}
+
+    def free_on(self, names: Sequence[str]) -> Ints:
+        """What each node has left for pods, 0 for those that take none, shape (R, len(names))."""
+        free = np.zeros((len(self.whole.resources), len(names)), dtype=np.int64)
+        there = [position for position, name in enumerate(names) if name in self._column]
+        free[:, there] = self.whole.nodes.free[:, [self._column[names[p]] for p in there]]
+        return np.maximum(free, 0)
 
     def narrowed(
         self, node: NewNode, *, capacity_type: str, below_usd_per_hour: float = np.inf
@@ -161,7 +201,7 @@ class WhatIf:
             new_nodes=made,
             unschedulable=stuck,
             refusal=refusal,
-            usd_per_hour_before=self._total,
+            usd_per_hour_before=self.total_usd_per_hour,
             gone_usd_per_hour=sum(self.usd_per_hour.get(name, 0.0) for name in gone),
             order=solved.order,
             notes=solved.notes,
@@ -263,7 +303,8 @@ def _prepared(
             if s.name in column and not (s.is_initialized and s.node is not None)
         ),
         _types={t.pool.meta.name: t.types for t in whole.templates},
-        _total=sum(usd_per_hour.values()),
+        _row_of=row_of,
+        total_usd_per_hour=sum(usd_per_hour.values()),
     )
 
 

@@ -256,3 +256,12 @@ def test_a_plan_that_leaves_constraints_out_says_so_first_and_is_not_sound() -> 
 )
 def test_a_difference_has_a_sign(figure: str, text: str) -> None:
     assert figures.signed(figure) == text
+
+
+def test_repack_says_what_the_nodes_that_run_could_become() -> None:
+    asked = ("--from", str(ROOT / "tests" / "scenarios" / "live.json"), "--repack")
+
+    table, found = plan(*asked), plan(*asked, "--format", "json")
+
+    assert "repacking any of 0 nodes saves nothing" in table.stdout
+    assert json.loads(found.stdout)["repack"]["steps"] == []

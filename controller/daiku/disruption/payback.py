@@ -1,0 +1,132 @@
+"""What it costs to move the pods of a node, and whether a saving is worth it.
+
+The problem: every move saves a little and disturbs somebody. The idea: both in dollars. While a pod starts again, what
+it holds is paid for and does nothing; that is its cost, more for pods that someone marked as dear, for important ones,
+and for those that are a large share of their workload. A saving in dollars per hour counts for as long as it is
+believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
+
+Source of the weights of deletion cost and priority: Karpenter's EvictionCost.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.steps import Movable
+from daiku.model import units
+from daiku.model.nodepool import NodePool
+from daiku.model.pod import Pod
+from daiku.scheduling.whatif import WhatIf
+from daiku.state.snapshot import Snapshot
+
+HORIZON: Final = "daiku.dev/payback-horizon"
+"""Annotation of a NodePool: how long a saving is believed to last, such as "30m"; "0" makes moves free."""
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+HORIZON_DEFAULT: Final = timedelta(hours=1)
+START: Final = timedelta(minutes=2)
+"""How long a pod that was moved does nothing: it ends, is scheduled again, starts and becomes ready."""
+RESIDENCY: Final = timedelta(minutes=10)
+"""How long a pod stays where it was put before it may be moved (again)."""
+_LAST_REPLICA: Final = 9.0
+"""How much dearer it is to move the only replica of a workload than one of very many."""
+_WEIGHT_MOST: Final = 10.0
+
+
+def movable(
+    candidates: Sequence[Candidate], world: WhatIf, snapshot: Snapshot, now: datetime | None
+) -> list[Movable]:
+    """Of `candidates` those that repacking may take away, in the order of names, with what it costs to empty them.
+
+    Args:
+        candidates: Nodes that nothing forbids to disrupt.
+        world: The same snapshot, ready to be asked.
+        snapshot: All pods, to tell how large a share of its workload each is.
+        now: The time; None to look at what would be possible once everybody has been quiet for long enough.
+    """
+    running = [pod for s in snapshot.state_nodes for pod in s.pods]
+    costs = Costs(world, replicas(running))
+    found: list[Movable] = []
+    for candidate in candidates:
+        pool, node = candidate.pool, candidate.state_node
+        if pool.replicas is not None or pool.consolidation_policy == "WhenEmpty":
+            continue
+        if pool.consolidate_after is None or node.name not in world.usd_per_hour:
+            continue
+        pods = [pod for pod in node.pods if pod.is_reschedulable]
+        if now is not None and max(_quiet_at(candidate, now), _settled_at(pods, now)) > now:
+            continue
+        found.append(
+            Movable(
+                name=node.name,
+                pool=pool.meta.name,
+                usd_per_hour=world.usd_per_hour[node.name],
+                moving_usd_per_hour=costs.per_hour(pods, horizon(pool)),
+            )
+        )
+    return sorted(found, key=lambda each: each.name)
+
+
+def horizon(pool: NodePool) -> timedelta:
+    """How long a saving on nodes of `pool` counts; the default when the annotation is no duration."""
+    asked = pool.meta.annotations.get(HORIZON, "")
+    if asked == "0":
+        return timedelta(0)
+    with suppress(ValueError):
+        return units.parse_duration(asked) if asked else HORIZON_DEFAULT
+    return HORIZON_DEFAULT
+
+
+def weight(pod: Pod) -> float:
+    """How much more than another it minds being moved, 0 to 10."""
+    cost = 1.0 + pod.priority / 2**25
+    with suppress(ValueError):
+        cost += float(pod.meta.annotations.get(DELETION_COST, "0")) / 2**27
+    # A cost that is no number ("nan") is equal to nothing, not even itself, and says nothing.
+    return max(0.0, min(_WEIGHT_MOST, cost)) if cost == cost else 1.0  # noqa: PLR0124
+
+
+def replicas(pods: Iterable[Pod]) -> dict[str, int]:
+    """Active pods of each owner, by its uid."""
+    found: dict[str, int] = {}
+    for pod in pods:
+        if pod.is_active:
+            found[_owner(pod)] = found.get(_owner(pod), 0) + 1
+    return found
+
+
+class Costs:
+    """What it costs to move pods of one snapshot."""
+
+    def __init__(self, world: WhatIf, of_owner: Mapping[str, int]) -> None:
+        self._worth = world.worth_of_pods()
+        self._of_owner = of_owner
+
+    def of(self, pod: Pod) -> float:
+        """USD for moving `pod` once."""
+        share = 1.0 / max(self._of_owner.get(_owner(pod), 1), 1)
+        idle_hours = START / timedelta(hours=1)
+        worth = self._worth.get(pod.meta.key, 0.0)
+        return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share)
+
+    def per_hour(self, pods: Iterable[Pod], lasting: timedelta) -> float:
+        """USD per hour that must be saved for as long as `lasting` so that moving `pods` pays; 0 if moves are free."""
+        if lasting <= timedelta(0):
+            return 0.0
+        return sum(self.of(pod) for pod in pods) / (lasting / timedelta(hours=1))
+
+
+def _owner(pod: Pod) -> str:
+    return next((o.uid for o in pod.meta.owners if o.controller), pod.meta.key)
+
+
+def _quiet_at(candidate: Candidate, now: datetime) -> datetime:
+    at = candidate.state_node.consolidatable_at(candidate.pool)
+    return at if at is not None else now + RESIDENCY
+
+
+def _settled_at(pods: Iterable[Pod], now: datetime) -> datetime:
+    return max(
+        (pod.scheduled + RESIDENCY for pod in pods if pod.scheduled is not None), default=now
+    )

@@ -1,0 +1,131 @@
+"""What nodes that run could become: one what-if, a sweep over all of them, and a repack plan of everything.
+
+The cluster: 26,000 pods of 40 deployments were packed onto types of at most 32 vCPUs, and 36 % of them are left, at
+random: about 1,200 nodes with 9,400 pods. `scaled-2000` is 2,000 pods on types of any size, of which 30 % are left.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from tests import build
+from tests.performance import bench_solve, measured
+from tests.performance.measured import Benchmark, Line
+
+from daiku.disruption import repack
+from daiku.disruption.steps import Movable
+from daiku.model.instance_type import Catalogue
+from daiku.scheduling import problem, solver, whatif
+from daiku.scheduling.whatif import WhatIf
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+MOVE_USD_PER_HOUR = (0.0, 0.01, 0.02)
+"""What moving a pod costs over the horizon: nothing, a fifth, and two fifths of what a pod of the mix costs."""
+
+
+def benchmarks() -> Iterator[Benchmark]:
+    """All of them."""
+    yield Benchmark(name="whatif-1200", lines=_whatif)
+    yield Benchmark(name="repack-1200", lines=lambda: _repack("repack-1200", 26_000, 0.36, 32))
+    yield Benchmark(name="scaled-2000", lines=lambda: _repack("scaled-2000", 2000, 0.3, 96))
+
+
+@cache
+def cluster(pods: int, left: float, vcpus_most: int, seed: int = 7) -> tuple[Snapshot, Catalogue]:
+    """A cluster that was packed well, and then lost all but a share of `left` of its pods."""
+    chance = random.Random(seed)
+    catalogue = build.catalogue(*bench_solve.instance_types())
+    kinds = {
+        t.name: t
+        for t in bench_solve.instance_types()
+        if int(t.name.rpartition(".")[2]) <= vcpus_most
+    }
+    wanted = bench_solve.deployments(pods, seed, mixed=False)
+    pools = [build.node_pool(), build.node_class()]
+    smaller = build.catalogue(*kinds.values())
+    empty = build.cluster(*wanted, *pools, catalogue_of=smaller).snapshot(build.NOW)
+    solved = solver.solve(problem.build(wanted, empty, smaller))
+    by_key = {pod.meta.key: pod for pod in wanted}
+    objects = [*pools]
+    for number, node in enumerate(solved.new_nodes):
+        kind = kinds[node.types[0].name]
+        claim = build.node_claim(
+            f"c{number:04d}", instance_type=kind.name, zone=node.zones[0], capacity_type="on-demand"
+        )
+        claim = replace(claim, capacity=kind.capacity, allocatable=kind.allocatable)
+        machine = build.node(claim=claim)
+        objects += [claim, machine]
+        objects += [
+            replace(by_key[key], node_name=machine.meta.name, phase="Running", unschedulable=False)
+            for key in node.pods
+            if chance.random() < left
+        ]
+    return build.cluster(*objects, catalogue_of=catalogue).snapshot(build.NOW), catalogue
+
+
+def _world(snapshot: Snapshot, catalogue: Catalogue) -> WhatIf:
+    return whatif.prepare(snapshot, catalogue, Settings(), {})
+
+
+def _whatif() -> Iterator[Line]:
+    snapshot, catalogue = cluster(26_000, 0.36, 32)
+    began = time.perf_counter()
+    world = _world(snapshot, catalogue)
+    prepared = time.perf_counter() - began
+    names = [s.name for s in snapshot.state_nodes]
+    began = time.perf_counter()
+    outcomes = [
+        world.without(frozenset({n}), new_nodes_most=1, below_usd_per_hour=world.usd_per_hour[n])
+        for n in names
+    ]
+    seconds = time.perf_counter() - began
+    yield {
+        "name": "whatif-1200",
+        "seconds": round(seconds / len(names), 6),
+        "prepared_seconds": round(prepared, 3),
+        "sweep_seconds": round(seconds, 3),
+        "nodes": len(names),
+        "could_go": sum(1 for o in outcomes if o.refusal is None),
+        "peak_rss_mb": measured.peak_rss_mb(),
+    }
+
+
+def _repack(name: str, pods: int, left: float, vcpus_most: int) -> Iterator[Line]:
+    snapshot, catalogue = cluster(pods, left, vcpus_most)
+    world = _world(snapshot, catalogue)
+    for usd in MOVE_USD_PER_HOUR:
+        movable = [
+            Movable(
+                name=node,
+                pool="default",
+                usd_per_hour=price,
+                moving_usd_per_hour=usd * len(world.pods_on(node)),
+            )
+            for node, price in sorted(world.usd_per_hour.items())
+        ]
+        for box in (None, 5.0):
+            began = time.perf_counter()
+            ends = began + (box or 0.0)
+            found = (
+                repack.search(world, movable, tries=0)
+                if box is None
+                else repack.search(
+                    world, movable, tries=10**6, stop=lambda ends=ends: time.perf_counter() > ends
+                )
+            )
+            yield {
+                "name": f"{name}-move-{usd}-{'first' if box is None else '5s'}",
+                "seconds": round(time.perf_counter() - began, 3),
+                "nodes": len(movable),
+                "usd_per_hour": round(found.usd_per_hour_after, 4),
+                "lower_bound": round(found.lower_bound_usd_per_hour, 4),
+                "gap": round(found.usd_per_hour_after / found.lower_bound_usd_per_hour - 1, 5),
+                "evictions": found.moved,
+                "pods": sum(len(s.pods) for s in snapshot.state_nodes),
+                "steps": len(found.steps),
+                "new_nodes": sum(len(step.launched) for step in found.steps),
+                "peak_rss_mb": measured.peak_rss_mb(),
+            }

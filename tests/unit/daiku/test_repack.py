@@ -1,0 +1,143 @@
+"""N nodes become M: what the end state costs, and that every step on the way is worth taking."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests import build
+
+from daiku.disruption import candidates, payback, repack
+from daiku.disruption.repack import Repack
+from daiku.events import Object
+from daiku.model.nodepool import NodePool
+from daiku.scheduling import whatif
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+TYPES = [
+    build.instance_type("small", cpu="2", memory="4Gi", price=0.10),
+    build.instance_type("large", cpu="8", memory="16Gi", price=0.38),
+]
+CATALOGUE = build.catalogue(*TYPES)
+LATER = build.NOW + timedelta(hours=1)
+
+
+def machine(name: str, of: str = "large") -> list[Object]:
+    kind = next(t for t in TYPES if t.name == of)
+    claim = build.node_claim(name, instance_type=of)
+    claim = replace(claim, capacity=kind.capacity, allocatable=kind.allocatable)
+    return [claim, build.node(claim=claim)]
+
+
+def with_horizon(asked: str, **fields: object) -> NodePool:
+    pool = build.node_pool(**fields)  # pyright: ignore[reportArgumentType]
+    return replace(pool, meta=replace(pool.meta, annotations={payback.HORIZON: asked}))
+
+
+def snapshot_of(*objects: Object, pool: NodePool | None = None) -> Snapshot:
+    every = [*objects, pool or with_horizon("0"), build.node_class()]
+    return build.cluster(*every, catalogue_of=CATALOGUE).snapshot(LATER)
+
+
+def found(snapshot: Snapshot) -> Repack:
+    world = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
+    may_go, _ = candidates.find(snapshot, {}, LATER)
+    return repack.search(world, payback.movable(may_go, world, snapshot, LATER))
+
+
+def thin(nodes: int, cpu: str = "1") -> list[Object]:
+    """Large nodes with one pod each."""
+    return [
+        each
+        for n in range(nodes)
+        for each in (*machine(f"n{n}"), build.pod(f"web-{n}", cpu=cpu, node=f"node-n{n}"))
+    ]
+
+
+def test_many_half_empty_nodes_become_few() -> None:
+    answer = found(snapshot_of(*thin(6)))
+
+    assert answer.usd_per_hour_before == pytest.approx(6 * 0.38)
+    assert answer.usd_per_hour_after <= 1.3 * answer.lower_bound_usd_per_hour
+    assert answer.usd_per_hour_after >= answer.lower_bound_usd_per_hour - 1e-9
+
+
+def test_a_packing_that_is_good_already_is_left_alone() -> None:
+    full = [build.pod(f"web-{n}", cpu="2", memory="4Gi", node="node-n0") for n in range(4)]
+
+    answer = found(snapshot_of(*machine("n0"), *full))
+
+    assert answer.steps == ()
+    assert str(answer) == "repacking any of 1 nodes saves nothing that its moves would not cost"
+
+
+def test_every_step_saves_and_moves_each_pod_to_a_place_that_is_there_by_then() -> None:
+    answer = found(snapshot_of(*thin(9, cpu="1500m"), *machine("s", "small")))
+
+    gone: list[str] = []
+    moved: list[str] = []
+    for step in answer.steps:
+        assert step.saved_usd_per_hour > step.moving_usd_per_hour
+        waiting = {pod for node in step.launched for pod in node.pods}
+        assert not waiting & {*moved}
+        gone += step.gone
+        moved += step.moves
+    placed_new = [p for step in answer.steps for node in step.launched for p in node.pods]
+    assert len(gone) == len({*gone})
+    assert len(moved) == len({*moved}) == answer.moved
+    assert {*placed_new} <= {*moved}
+
+
+def test_nothing_moves_when_it_costs_more_than_it_saves_in_the_horizon() -> None:
+    short, long = with_horizon("1s"), with_horizon("24h")
+
+    assert found(snapshot_of(*thin(4), pool=short)).steps == ()
+    assert found(snapshot_of(*thin(4), pool=long)).steps != ()
+
+
+def test_a_pod_that_was_placed_a_moment_ago_stays() -> None:
+    young = [
+        replace(p, scheduled=LATER - timedelta(minutes=1)) if hasattr(p, "scheduled") else p
+        for p in thin(4)
+    ]
+
+    assert found(snapshot_of(*young)).considered == 0
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        with_horizon("0", consolidation_policy="WhenEmpty"),
+        with_horizon("0", consolidate_after=None),
+        with_horizon("0", replicas=4),
+    ],
+    ids=["WhenEmpty", "Never", "static"],
+)
+def test_pools_that_forbid_consolidation_are_not_repacked(pool: NodePool) -> None:
+    assert found(snapshot_of(*thin(4), pool=pool)).considered == 0
+
+
+def test_the_same_snapshot_gives_the_same_answer() -> None:
+    objects, pool = thin(7), with_horizon("0")
+    first, second = snapshot_of(*objects, pool=pool), snapshot_of(*reversed(objects), pool=pool)
+
+    assert found(first) == found(second)
+
+
+@pytest.mark.parametrize(("annotation", "hours"), [("", 1), ("0", 0), ("30m", 0.5), ("a while", 1)])
+def test_the_horizon_is_what_the_pool_says_or_an_hour(annotation: str, hours: float) -> None:
+    assert payback.horizon(with_horizon(annotation)) == timedelta(hours=hours)
+
+
+def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() -> None:
+    plain = build.pod("plain", node="node-n0")
+    dear = build.pod("dear", node="node-n0", annotations={payback.DELETION_COST: str(2**27)})
+    world = whatif.prepare(snapshot_of(*machine("n0"), plain, dear), CATALOGUE, Settings(), {})
+
+    many = payback.Costs(world, {"uid-owner": 1000})
+    single = payback.Costs(world, {"uid-owner": 1})
+
+    assert many.of(dear) == pytest.approx(2 * many.of(plain))
+    assert single.of(plain) == pytest.approx(10 * many.of(plain), rel=0.01)
+    assert payback.weight(replace(plain, priority=2**25)) == 2.0
+    assert payback.weight(build.pod(annotations={payback.DELETION_COST: "nan"})) == 1.0
