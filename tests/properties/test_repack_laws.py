@@ -1,0 +1,139 @@
+"""Repacking random clusters: whatever the way there, it only ever gets cheaper, and nobody is left behind."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from tests import build
+
+from daiku.disruption import candidates, payback, repack
+from daiku.disruption.repack import Repack
+from daiku.events import Object
+from daiku.model import resources
+from daiku.model.pod import Pod
+from daiku.scheduling import problem, solver, whatif
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+SEARCH = settings(deadline=None, max_examples=40, derandomize=True, phases=[Phase.generate])
+TYPES = {
+    t.name: t
+    for t in (
+        build.instance_type("small", cpu="2", memory="4Gi", price=0.10),
+        build.instance_type("medium", cpu="4", memory="16Gi", price=0.25),
+        build.instance_type("large", cpu="8", memory="16Gi", price=0.38),
+    )
+}
+CATALOGUE = build.catalogue(*TYPES.values())
+LATER = build.NOW + timedelta(hours=1)
+PODS = {"tiny": ("250m", "512Mi"), "lean": ("1", "512Mi"), "fat": ("500m", "3Gi")}
+
+
+@dataclass(frozen=True)
+class World:
+    """Nodes, each with its type and its pods."""
+
+    nodes: list[tuple[str, list[str]]]
+    horizon: str
+
+    def objects(self) -> tuple[list[Object], list[Pod]]:
+        machines: list[Object] = []
+        pods: list[Pod] = []
+        for number, (kind, shapes) in enumerate(self.nodes):
+            claim = build.node_claim(f"n{number}", instance_type=kind)
+            of = TYPES[kind]
+            claim = replace(claim, capacity=of.capacity, allocatable=of.allocatable)
+            machines += [claim, build.node(claim=claim)]
+            room = dict(of.allocatable)
+            for i, shape in enumerate(shapes):
+                cpu, memory = PODS[shape]
+                pod = build.pod(
+                    f"{shape}-{number}-{i}", cpu=cpu, memory=memory, node=f"node-n{number}"
+                )
+                if resources.fits(pod.requests, room):
+                    room = resources.subtract(room, pod.requests)
+                    pods.append(pod)
+        return machines, pods
+
+    def snapshot(self) -> Snapshot:
+        machines, pods = self.objects()
+        pool = build.node_pool()
+        pool = replace(pool, meta=replace(pool.meta, annotations={payback.HORIZON: self.horizon}))
+        every = [*machines, *pods, pool, build.node_class()]
+        return build.cluster(*every, catalogue_of=CATALOGUE).snapshot(LATER)
+
+    def repacked(self) -> Repack:
+        snapshot = self.snapshot()
+        world = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
+        found, _ = candidates.find(snapshot, {}, LATER)
+        return repack.search(world, payback.movable(found, world, snapshot, LATER))
+
+
+WORLDS = st.builds(
+    World,
+    nodes=st.lists(
+        st.tuples(
+            st.sampled_from(sorted(TYPES)), st.lists(st.sampled_from(sorted(PODS)), max_size=4)
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    horizon=st.sampled_from(["0", "1h", "5m"]),
+)
+
+
+@SEARCH
+@given(WORLDS)
+def test_the_price_falls_strictly_with_every_step_and_by_more_than_the_moves_cost(
+    world: World,
+) -> None:
+    found = world.repacked()
+
+    assert all(s.saved_usd_per_hour > max(s.moving_usd_per_hour, 0.0) for s in found.steps)
+    assert found.usd_per_hour_after <= found.usd_per_hour_before
+    assert found.usd_per_hour_after >= found.lower_bound_usd_per_hour - 1e-9
+
+
+@SEARCH
+@given(WORLDS)
+def test_exactly_the_pods_of_nodes_that_go_move_and_each_once(world: World) -> None:
+    found = world.repacked()
+
+    _, pods = world.objects()
+    gone = [name for step in found.steps for name in step.gone]
+    moved = sorted(pod for step in found.steps for pod in step.moves)
+    assert len(gone) == len({*gone})
+    assert moved == sorted(p.meta.key for p in pods if p.node_name in gone)
+
+
+@SEARCH
+@given(WORLDS)
+def test_after_each_step_every_pod_that_moved_has_room(world: World) -> None:
+    found = world.repacked()
+
+    machines, pods = world.objects()
+    gone: dict[str, None] = {}
+    hosted: dict[str, None] = {}
+    for step in found.steps:
+        gone |= dict.fromkeys(step.gone)
+        for node in step.launched:
+            hosted |= dict.fromkeys(node.pods)
+            room = TYPES[node.types[0].name].allocatable
+            held = [p for p in pods if p.meta.key in node.pods]
+            assert all(sum(p.requests[r] for p in held) <= room[r] for r in ("cpu", "memory"))
+        waiting = [
+            replace(p, node_name="", unschedulable=True, phase="Pending")
+            for p in pods
+            if p.node_name in gone and p.meta.key not in hosted
+        ]
+        staying = [p for p in pods if p.node_name not in gone]
+        left = [m for m in machines if m.meta.name.removeprefix("node-") not in _claims(gone)]
+        every = [*left, *staying, *waiting, build.node_pool(), build.node_class()]
+        snapshot = build.cluster(*every, catalogue_of=CATALOGUE).snapshot(LATER)
+        solved = solver.solve(problem.build(waiting, snapshot, CATALOGUE), grow=False)
+        assert solved.unschedulable == ()
+
+
+def _claims(names: dict[str, None]) -> list[str]:
+    return [name.removeprefix("node-") for name in names]
