@@ -45,7 +45,7 @@ def start(
     ledger = ledgers.start(topology)
     every = dict.fromkeys(cell for cells in topology.cells.of_template for cell in cells)
     cells = list(every | dict.fromkeys(topology.of_site))
-    existing = [_bays(problem, topology, cell) for cell in cells]
+    existing = _bays(problem, topology, cells)
     hostable = problem.nodes.hostable
     nobody = np.zeros(len(problem.counted), dtype=np.bool_)
     templates = Templates(
@@ -78,21 +78,24 @@ def start(
 
 
 def _bays(
-    problem: Problem, topology: Topology, cell: Cell
-) -> list[tuple[ExistingBay, frozenset[int]]]:
-    """Existing nodes of a cell, those that count for the same constraints together."""
-    groups: dict[frozenset[int], list[int]] = {}
-    for node, own in enumerate(topology.of_site):
-        if own == cell:
-            uncounted = (
-                index
-                for index, counter in enumerate(topology.counters)
-                if counter.filter is not None and not topology.passing[counter.filter][node]
-            )
-            groups.setdefault(frozenset(uncounted), []).append(node)
-    bays: list[tuple[ExistingBay, frozenset[int]]] = []
-    for uncounted, members in groups.items():
-        nodes = np.array(members, dtype=np.intp)
-        free, counts = problem.nodes.free[:, nodes], topology.on_nodes[:, nodes]
-        bays.append((ExistingBay(nodes, free, counts), uncounted))
+    problem: Problem, topology: Topology, cells: Sequence[Cell]
+) -> list[list[tuple[ExistingBay, frozenset[int]]]]:
+    """For each cell, its existing nodes, those that count for the same constraints together."""
+    filtered = [(i, c.filter) for i, c in enumerate(topology.counters) if c.filter is not None]
+    uncounted = np.zeros((len(filtered), len(topology.of_site)), dtype=np.bool_)
+    for row, (_, kept) in enumerate(filtered):
+        uncounted[row] = ~topology.passing[kept]
+    keys = [column.tobytes() for column in np.ascontiguousarray(uncounted.T)]
+    groups: dict[Cell, dict[bytes, list[int]]] = {cell: {} for cell in cells}
+    for node, (cell, key) in enumerate(zip(topology.of_site, keys, strict=True)):
+        groups[cell].setdefault(key, []).append(node)
+    bays: list[list[tuple[ExistingBay, frozenset[int]]]] = []
+    for of_cell in groups.values():
+        bays.append([])
+        for members in of_cell.values():
+            nodes = np.array(members, dtype=np.intp)
+            free, counts = problem.nodes.free[:, nodes], topology.on_nodes[:, nodes]
+            of_first = np.flatnonzero(uncounted[:, members[0]])
+            indices = frozenset(filtered[row][0] for row in of_first.tolist())
+            bays[-1].append((ExistingBay(nodes, free, counts), indices))
     return bays
