@@ -22,6 +22,8 @@ class CreateNodeClaim:
     node_claim: NodeClaim
     pods: tuple[str, ...] = ()
     """namespace/name of the pods that it is made for: an expectation, not an order."""
+    reason: str = "provisioned"
+    """Why it is made, for metrics: provisioned, or why another node is replaced by it (drifted, underutilized)."""
 
     @property
     def key(self) -> str:

@@ -76,8 +76,10 @@ class Gauges:
         """Count what a command that was carried out means."""
         match command:
             case commands.CreateNodeClaim():
-                pool = command.node_claim.meta.labels.get(labels.NODEPOOL, "")
-                metrics.NODECLAIMS_CREATED.labels("provisioned", pool, "false").inc()
+                meta = command.node_claim.meta
+                pool = meta.labels.get(labels.NODEPOOL, "")
+                relaxed = meta.annotations.get(labels.MIN_VALUES_RELAXED, "false")
+                metrics.NODECLAIMS_CREATED.labels(_snake(command.reason), pool, relaxed).inc()
             case commands.DeleteNodeClaim():
                 place = (self._claims or {}).get(command.name, _Place("", "", ""))
                 metrics.NODECLAIMS_DISRUPTED.labels(

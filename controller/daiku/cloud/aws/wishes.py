@@ -6,7 +6,7 @@ uses is left open: that is chosen when the call is made.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import capacity, compatibility, fleet, launch_templates, node_class, user_data
@@ -18,9 +18,6 @@ from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
-
-MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
-"""Annotation of a claim that got fewer kinds of instances than it asked for: its fleet has no context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +51,7 @@ def make(plan: Plan, templates: LaunchTemplates) -> Wish:
         CloudError: EC2 refused, or nothing would do.
     """
     context = str(plan.node_class.spec.get("context") or "")
-    if plan.claim.meta.annotations.get(MIN_VALUES_RELAXED) == "true":
+    if plan.claim.meta.annotations.get(labels.MIN_VALUES_RELAXED) == "true":
         context = ""
     return Wish(
         overrides=tuple(overrides(plan, templates)),
