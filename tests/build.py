@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from daiku import events
+from daiku.cloud.provider import Instance
 from daiku.events import Object
 from daiku.model import labels, nodepool_hash, resources
 from daiku.model.budget import Budget
@@ -68,7 +69,7 @@ def pod(
     """A pending, unschedulable pod; with `node`, one that runs there."""
     requests = resources.parse({"cpu": cpu, "memory": memory, **(extra or {})})
     asked = {r: amount for r, amount in requests.items() if amount}
-    bound = (
+    bound: dict[str, Any] = (
         {"phase": "Running", "ready": True, "scheduled": NOW} if node else {"unschedulable": True}
     )
     owners = (
@@ -339,6 +340,17 @@ def node(
             Condition(type="Ready", status="True" if ready else "False", last_transition=NOW),
         ),
         **fields,
+    )
+
+
+def instance(claim: NodeClaim) -> Instance:
+    """The instance of a NodeClaim, as the cloud lists it."""
+    return Instance(
+        provider_id=claim.provider_id,
+        node_claim=claim.meta.name,
+        nodepool=claim.nodepool,
+        launched=claim.meta.created or NOW,
+        terminating=False,
     )
 
 

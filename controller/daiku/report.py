@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
 
 from daiku.events import Interrupted
 
@@ -46,12 +48,82 @@ class Kept:
     message: str
 
 
+_PART: Final = timedelta(seconds=2)
+"""Between two parts of one look, so that a big cluster does not take all of one tick after the other."""
+_CHANGED: Final = timedelta(seconds=10)
+"""Between two looks when something has changed meanwhile (Karpenter's interval)."""
+_UNCHANGED: Final = timedelta(minutes=5)
+"""Between two looks when nothing has (Karpenter's interval)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A disruption that was decided and has not begun."""
+
+    id: str
+    reason: str
+    """Empty, Drifted or Underutilized."""
+    method: str
+    """empty, drift, multi or single."""
+    claims: tuple[str, ...]
+    """NodeClaims that go, in order."""
+    node_pools: tuple[str, ...]
+    new_nodes: int
+    """How many nodes come in their place."""
+    detail: str = ""
+    """The cheapest instance types of those."""
+    saves_usd_per_hour: float
+    decided: datetime
+
+    def __str__(self) -> str:
+        """One line for people, as Karpenter writes it."""
+        decision = "replace" if self.new_nodes else "delete"
+        coming = f" -> [{self.new_nodes} replacement(s): {self.detail}]" if self.new_nodes else ""
+        return (
+            f"{self.reason}/{self.id}: {decision}: nodepools=[{', '.join(self.node_pools)}]: "
+            f"[{', '.join(self.claims)}]{coming} (savings: ${self.saves_usd_per_hour:.4f}/h)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a method remembers that looks at all nodes, a part of them per tick."""
+
+    at: datetime
+    """When it looked last."""
+    changes: int
+    """`Snapshot.changes` when this look began; -1 when that shall not count as unchanged."""
+    tried: frozenset[str] = frozenset()
+    """NodeClaims that it has seen."""
+    kept: tuple[Kept, ...] = ()
+    """What it said of them."""
+    complete: bool = False
+    """It has seen all."""
+    until: datetime | None = None
+    """When a time alone makes a difference; None when none does."""
+
+    def again_at(self, changes: int) -> datetime:
+        """When to look again, if by now there were so many changes."""
+        if not self.complete:
+            return self.at + _PART
+        due = self.at + (_CHANGED if changes != self.changes else _UNCHANGED)
+        return due if self.until is None else min(due, self.until)
+
+    def is_due(self, changes: int, now: datetime) -> bool:
+        """Whether to look again now."""
+        return now >= self.again_at(changes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What a tick saw and why it did not do more. Reasons are for events, conditions, `explain` and metrics."""
 
     unschedulable: tuple[Unschedulable, ...] = ()
     kept: tuple[Kept, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    """Disruptions that are decided and rest before they are acted upon."""
+    looks: Mapping[str, Look] = field(default_factory=dict[str, Look])
+    """Methods of disruption that have looked at nodes, and what they remember of it."""
     placements: Mapping[str, str] = field(default_factory=dict[str, str])
     """Pending pod namespace/name -> node, or NodeClaim that does not have a node yet, that it is expected on."""
     usd_per_hour: float = 0.0

@@ -35,6 +35,8 @@ class Settings:
     """Time box of one solve. More than 0."""
     per_node_cost_usd_per_hour: float = 0.0
     """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
+    drift_soak: timedelta = timedelta(seconds=60)
+    """How long a node that replaced a drifted one must be ready before more follow. At least 0."""
     drain_on_rebalance: bool = False
     """Give a node up when EC2 only recommends it. DRAIN_ON_REBALANCE_RECOMMENDATION; off, as in Karpenter."""
     preference_policy: Literal["Respect", "Ignore"] = "Respect"

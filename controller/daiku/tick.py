@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from daiku.commands import Command, CreateNodeClaim, DeleteNodeClaim
+from daiku.commands import Command, CreateNodeClaim, DeleteNodeClaim, PatchNodeClaim
+from daiku.disruption import audit as disruption_audit
 from daiku.disruption import plan as disruption
 from daiku.lifecycle import audit as lifecycle_audit
 from daiku.lifecycle import plan as lifecycle
@@ -47,7 +48,7 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
 
     begun = lifecycle.plan(snapshot, catalogue, settings, now)
     asked = provisioning.plan(snapshot, catalogue, settings, now)
-    going = disruption.plan(snapshot, asked.placements, now)
+    going = disruption.plan(snapshot, catalogue, settings, asked.placements, now)
     fixed = static.plan(snapshot, catalogue, settings, now)
 
     wanted = [*begun.commands, *asked.commands, *going.commands, *fixed.commands]
@@ -58,10 +59,11 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         # Places that were given before were looked at then, and nothing is made where nothing is planned.
         *(
             scheduling_audit.audit(planned, asked.placements, snapshot, catalogue)
-            if asked.planned
+            if asked.planned or any(isinstance(c, CreateNodeClaim) for c in planned)
             else ()
         ),
-        *lifecycle_audit.audit(free, snapshot, now),
+        *lifecycle_audit.audit(free, snapshot),
+        *disruption_audit.audit(free, snapshot, now),
     )
     illegal = {v.command.key: v for v in violations if v.command is not None}
     lost = {
@@ -75,6 +77,8 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
     report = Report(
         unschedulable=asked.unschedulable,
         kept=tuple(going.kept),
+        proposals=tuple(going.proposals),
+        looks=going.looks,
         placements={pod: node for pod, node in asked.placements.items() if pod not in lost},
         usd_per_hour=sum(prices.of_nodes(snapshot, catalogue).values()),
         lower_bound_usd_per_hour=asked.lower_bound_usd_per_hour,
@@ -104,14 +108,25 @@ def _free(
         if hold is not None:
             wakes += [hold.until] if hold.until is not None else []
         elif command.key in free:
+            first = free[command.key]
             # What is to be ended need not be brought up to date first. Of two reasons the first is the one.
-            if isinstance(command, DeleteNodeClaim) and not isinstance(
-                free[command.key], DeleteNodeClaim
-            ):
+            if isinstance(command, DeleteNodeClaim) and not isinstance(first, DeleteNodeClaim):
                 free[command.key] = command
+            elif isinstance(command, PatchNodeClaim) and isinstance(first, PatchNodeClaim):
+                free[command.key] = _both(first, command)
         elif len(free) < room:
             free[command.key] = command
     return list(free.values()), wakes
+
+
+def _both(first: PatchNodeClaim, second: PatchNodeClaim) -> PatchNodeClaim:
+    """One patch for what the lifecycle and a disruption write on the same NodeClaim."""
+    annotations = {**(first.annotations or {}), **(second.annotations or {})}
+    return replace(
+        first,
+        annotations=annotations or None,
+        conditions=(*first.conditions, *second.conditions),
+    )
 
 
 def _first(wakes: Iterable[datetime], now: datetime) -> datetime | None:

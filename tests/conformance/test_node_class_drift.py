@@ -12,8 +12,8 @@ from tests import build
 from tests.unit.daiku_edge import aws_facts
 
 from daiku.cloud.provider import Instance
-from daiku.disruption import node_class_drift
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION, drift_reason
+from daiku.lifecycle import node_class_drift
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION, drift_reason
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 

@@ -4,7 +4,7 @@
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -54,6 +54,8 @@ SURPLUS_GOES = 900.0
 ALL_GOES = 900.0
 QUIET = 150.0
 """Seconds without any command at the end."""
+CONVERGED = 1800.0
+"""Seconds of peace after which drifted nodes are replaced and nothing cheaper is left to be done."""
 SETTLED = 40.0
 """Seconds after which what has become true is written down."""
 REPAIRED = (
@@ -190,7 +192,7 @@ class History:
             self._until(SURPLUS_GOES, self._surplus, "nodes without pods go")
             self.phase = "quiet with pods"
             if not any(is_leaving(b) for b in (*world.api.all(CLAIMS), *world.api.all(NODES))):
-                self._stay_quiet()
+                self._become_quiet()
             self.phase = "all goes"
             for app in world.workloads.apps.values():
                 if not app.daemon:
@@ -250,6 +252,17 @@ class History:
         while wrong := what_is_wrong():
             if world.clock.seconds > end:
                 raise Violated(wanted, f"not after {most:.0f} s of peace: {'; '.join(wrong[:6])}")
+            self._step()
+
+    def _become_quiet(self) -> None:
+        """Moves that are worth it come to an end: no two of them undo each other."""
+        world = self.world
+        end, since, begun = world.clock.seconds + CONVERGED, world.clock.seconds, -1
+        while world.clock.seconds - since < QUIET:
+            if world.invariants.begun != begun:
+                begun, since = world.invariants.begun, world.clock.seconds
+            if world.clock.seconds > end:
+                raise Violated("quiet", f"moves go on after {CONVERGED:.0f} s ({self.phase})")
             self._step()
 
     def _stay_quiet(self) -> None:
@@ -369,7 +382,7 @@ class History:
 
 
 @contextmanager
-def simulated_time(world: World) -> Iterator[None]:
+def simulated_time(world: World) -> Generator[None]:
     """Have the runtime ask the world what time it is, as its only source of time."""
 
     def now() -> datetime:

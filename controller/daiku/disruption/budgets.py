@@ -1,10 +1,12 @@
 """How many more nodes of each NodePool may be disrupted now.
 
-Nodes that are unhealthy or going already use up the budget first, whoever made them go.
+Nodes that are unhealthy or going already use up the budget first, whoever made them go; when a disruption is to begin,
+so do those whose turn has come but who wait for their replacements.
 
 Source: Karpenter's BuildDisruptionBudgetMapping.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -29,24 +31,42 @@ class Allowance:
         self.left[pool] = left - 1
         return True
 
+    def has(self, pool: str) -> bool:
+        """Whether one more node of `pool` may go."""
+        left = self.left.get(pool, 0)
+        return left is None or left > 0
 
-def allowance(snapshot: Snapshot, reason: str, now: datetime) -> Allowance:
-    """What may be taken for `reason` at `now`."""
+
+def allowance(
+    snapshot: Snapshot, reason: str, now: datetime, marked: Container[str] = ()
+) -> Allowance:
+    """What may be taken for `reason` at `now`.
+
+    Args:
+        snapshot: Nodes and NodePools.
+        reason: Empty, Drifted or Underutilized.
+        now: The time.
+        marked: NodeClaims that are about to go.
+    """
     made = Allowance()
     for pool in snapshot.node_pools:
         name = pool.meta.name
-        nodes = [
+        counted = [
             s
             for s in snapshot.state_nodes
             if s.nodepool == name
             and s.claim is not None
             and s.node is not None
             and s.is_initialized
+            and not s.claim.is_true("InstanceTerminating")
         ]
-        counted = [
-            s for s in nodes if s.claim is not None and not s.claim.is_true("InstanceTerminating")
+        going = [
+            s
+            for s in counted
+            if s.is_leaving
+            or s.claim_name in marked
+            or (s.node is not None and not s.node.is_ready)
         ]
-        going = [s for s in counted if s.is_leaving or (s.node is not None and not s.node.is_ready)]
         allowed = budget.allowed(pool.budgets, reason, len(counted), now)
         made.left[name] = None if allowed is None else max(allowed - len(going), 0)
     return made

@@ -1,24 +1,33 @@
 """Which nodes may be disrupted at all, and what keeps the others.
 
-A candidate is a node that nothing forbids to take away: it is ours, complete, not going already, nobody counts on it,
-and no pod on it objects. Whether it is worth taking away, and whether its NodePool allows it now, is asked by the
-methods.
+A candidate is a node that nothing forbids to take away: it is ours, complete, not going already, and nobody counts on
+it. Its pods may still object; then only a method may take it that is allowed to overrule them, because the node's
+termination grace period bounds how long they can hold it. Whether it is worth taking away, and whether its NodePool
+allows it now, is asked by the methods.
 
-Source: Karpenter's NewCandidate.
+Source: Karpenter's NewCandidate and ValidateNodeDisruptable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
 
+from daiku.disruption import cost, record
 from daiku.model import labels, selectors, taints
+from daiku.model.condition import find as find_condition
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
 from daiku.report import Kept
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+
+_AGAIN: Final = {record.REPLACEMENT_FAILED: timedelta(minutes=10)}
+"""How long a node is left alone after it was let off, by the reason why."""
+_AGAIN_SOON: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,30 +38,88 @@ class Candidate:
     claim: NodeClaim
     node: Node
     pool: NodePool
+    objection: Kept | None = None
+    """What a pod on it has against it; None when none has."""
+    reschedulable: tuple[Pod, ...] = ()
+    """Pods that would have to run elsewhere."""
+    cost: float = cost.NODE
+    """What moving them costs (`disruption.cost`)."""
 
     @property
-    def reschedulable(self) -> tuple[Pod, ...]:
-        """Pods that would have to run elsewhere."""
-        return tuple(pod for pod in self.state_node.pods if pod.is_reschedulable)
+    def name(self) -> str:
+        """The NodeClaim's name."""
+        return self.claim.meta.name
+
+    @property
+    def is_empty(self) -> bool:
+        """Nobody has to move for it."""
+        return not self.reschedulable
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether its NodePool wants to know what would be done, and not have it done."""
+        return self.pool.meta.annotations.get(labels.DISRUPTION_MODE) == "dry-run"
+
+    @property
+    def objection_to_drift(self) -> Kept | None:
+        """What keeps it even from methods that may overrule pods.
+
+        Source: Karpenter's eventual disruption class.
+        """
+        return self.objection if self.claim.termination_grace_period is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """PodDisruptionBudgets by the pods they select; each namespace and set of labels is looked up once."""
+
+    _by_namespace: Mapping[str, tuple[PodDisruptionBudget, ...]]
+    _known: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PodDisruptionBudget, ...]] = field(
+        default_factory=dict[
+            tuple[str, tuple[tuple[str, str], ...]], "tuple[PodDisruptionBudget, ...]"
+        ]
+    )
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Budgets":
+        """The budgets of a snapshot."""
+        by_namespace: dict[str, list[PodDisruptionBudget]] = {}
+        for pdb in snapshot.pdbs:
+            by_namespace.setdefault(pdb.meta.namespace, []).append(pdb)
+        return cls({name: tuple(pdbs) for name, pdbs in by_namespace.items()})
+
+    def about(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        """Those that select `pod`."""
+        there = self._by_namespace.get(pod.meta.namespace, ())
+        if not there:
+            return ()
+        key = pod.meta.namespace, tuple(sorted(pod.meta.labels.items()))
+        if key not in self._known:
+            self._known[key] = tuple(
+                p for p in there if selectors.selects(p.selector, pod.meta.labels)
+            )
+        return self._known[key]
 
 
 def find(
-    snapshot: Snapshot, placements: Mapping[str, str], now: datetime
+    snapshot: Snapshot, placements: Mapping[str, str], moving: Mapping[str, str], now: datetime
 ) -> tuple[list[Candidate], list[Kept]]:
     """Every candidate, in the order of names, and why each other node of a NodePool is kept.
 
     Args:
         snapshot: Nodes, pods and budgets.
         placements: Where pending pods are expected, by this tick's word.
+        moving: NodeClaims that have a part in a command under way -> which one, for people.
         now: The time.
     """
     found: list[Candidate] = []
     kept: list[Kept] = []
     expected_on = {target: pod for pod, target in sorted(placements.items(), reverse=True)}
+    standing = _Standing(snapshot, expected_on, moving, Budgets.of(snapshot), now)
     for state_node in snapshot.state_nodes:
         if state_node.claim is None or state_node.is_leaving or state_node.expected:
             continue
-        candidate = _candidate(state_node, snapshot, expected_on, now)
+        candidate = _candidate(state_node, standing)
         if isinstance(candidate, Kept):
             kept.append(candidate)
         else:
@@ -60,68 +127,93 @@ def find(
     return found, kept
 
 
-def _candidate(
-    state_node: StateNode, snapshot: Snapshot, expected_on: Mapping[str, str], now: datetime
-) -> Candidate | Kept:
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What is the same for all nodes of one tick."""
+
+    snapshot: Snapshot
+    expected_on: Mapping[str, str]
+    """Node or NodeClaim -> a pending pod that is expected there."""
+    moving: Mapping[str, str]
+    budgets: Budgets
+    now: datetime
+
+
+def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
     name = state_node.claim_name
     claim, node = state_node.claim, state_node.node
     if claim is None or node is None or not state_node.is_initialized:
         return Kept(
             node_claim=name, reason="NotInitialized", message="its node is not ready for pods yet"
         )
-    pool = snapshot.node_pool(state_node.nodepool)
+    if name in standing.moving:
+        return Kept(node_claim=name, reason="Disrupting", message=standing.moving[name])
+    pool = standing.snapshot.node_pool(state_node.nodepool)
     if pool is None:
         missing = f"there is no NodePool {state_node.nodepool!r} to say how it may be disrupted"
         return Kept(node_claim=name, reason="NodePoolNotFound", message=missing)
-    waiting = expected_on.get(state_node.name) or expected_on.get(name)
+    if pool.meta.annotations.get(labels.DISRUPTION_MODE) == "paused":
+        paused = f"NodePool {pool.meta.name} is paused by its annotation {labels.DISRUPTION_MODE}"
+        return Kept(node_claim=name, reason="Paused", message=paused)
+    waiting = standing.expected_on.get(state_node.name) or standing.expected_on.get(name)
     if waiting is not None:
         return Kept(
             node_claim=name, reason="Nominated", message=f"pending pod {waiting} is expected on it"
         )
-    if _forbids(claim.meta.annotations) or _forbids(node.meta.annotations):
+    if is_forbidden(state_node):
         forbidden = f"its annotation {labels.DO_NOT_DISRUPT} forbids it"
         return Kept(node_claim=name, reason="DoNotDisrupt", message=forbidden)
-    objection = _objection(state_node, snapshot, now)
-    if objection is not None:
-        return Kept(node_claim=name, reason=objection[0], message=objection[1])
-    return Candidate(state_node=state_node, claim=claim, node=node, pool=pool)
-
-
-def _forbids(annotations: Mapping[str, str]) -> bool:
-    return annotations.get(labels.DO_NOT_DISRUPT) == "true"
-
-
-def _objection(state_node: StateNode, snapshot: Snapshot, now: datetime) -> tuple[str, str] | None:
-    """Reason and sentence of the first pod that objects."""
-    for pod in state_node.pods:
-        if pod.is_active and pod.must_not_be_disrupted(now):
-            return "PodDoNotDisrupt", f"pod {pod.meta.key} carries {labels.DO_NOT_DISRUPT}"
-        if not _is_evictable(pod):
-            continue
-        budgets = [
-            pdb
-            for pdb in snapshot.pdbs
-            if pdb.meta.namespace == pod.meta.namespace
-            and selectors.selects(pdb.selector, pod.meta.labels)
-        ]
-        if len(budgets) > 1:
-            names = " and ".join(pdb.meta.name for pdb in budgets)
-            return (
-                "SeveralBudgets",
-                f"pod {pod.meta.key} has PodDisruptionBudgets {names}; eviction allows one",
-            )
-        for pdb in budgets:
-            if pdb.disruptions_allowed < 1:
-                return (
-                    "PodDisruptionBudget",
-                    f"PodDisruptionBudget {pdb.meta.key} allows 0 disruptions",
-                )
-    return None
-
-
-def _is_evictable(pod: Pod) -> bool:
-    return (
-        pod.is_active
-        and not pod.is_mirror
-        and not taints.tolerates(pod.tolerations, taints.DISRUPTED)
+    reschedulable = tuple(pod for pod in state_node.pods if pod.is_reschedulable)
+    again = let_off_until(claim)
+    if reschedulable and again is not None and again > standing.now:
+        return Kept(
+            node_claim=name,
+            reason="LetOff",
+            message=f"a disruption was called off; looked at again from {again:%H:%M:%S} UTC on",
+        )
+    return Candidate(
+        state_node=state_node,
+        claim=claim,
+        node=node,
+        pool=pool,
+        objection=objection(state_node, standing.budgets, standing.now),
+        reschedulable=reschedulable,
+        cost=cost.of_pods(reschedulable),
     )
+
+
+def let_off_until(claim: NodeClaim) -> datetime | None:
+    """Until when a node whose disruption was called off is left alone; None when none was."""
+    told = find_condition(claim.conditions, record.CONDITION)
+    if told is None or told.status != "False" or told.last_transition is None:
+        return None
+    return told.last_transition + _AGAIN.get(told.reason, _AGAIN_SOON)
+
+
+def is_forbidden(state_node: StateNode) -> bool:
+    """Whether the annotation of the node itself forbids to disrupt it."""
+    halves = (half for half in (state_node.claim, state_node.node) if half is not None)
+    return any(h.meta.annotations.get(labels.DO_NOT_DISRUPT) == "true" for h in halves)
+
+
+def objection(state_node: StateNode, budgets: Budgets, now: datetime) -> Kept | None:
+    """What the first pod that objects has against taking the node away."""
+    name = state_node.claim_name
+    for pod in state_node.pods:
+        if not pod.is_active:
+            continue
+        if pod.must_not_be_disrupted(now):
+            message = f"pod {pod.meta.key} carries {labels.DO_NOT_DISRUPT}"
+            return Kept(node_claim=name, reason="PodDoNotDisrupt", message=message)
+        if pod.is_mirror or taints.tolerates(pod.tolerations, taints.DISRUPTED):
+            continue
+        about = budgets.about(pod)
+        if len(about) > 1:
+            names = " and ".join(pdb.meta.name for pdb in about)
+            message = f"pod {pod.meta.key} has PodDisruptionBudgets {names}; eviction allows one"
+            return Kept(node_claim=name, reason="SeveralBudgets", message=message)
+        for pdb in about:
+            if pdb.disruptions_allowed < 1 and (pod.ready or not pdb.lets_unready_go):
+                message = f"PodDisruptionBudget {pdb.meta.key} allows 0 disruptions, and selects pod {pod.meta.key}"
+                return Kept(node_claim=name, reason="PodDisruptionBudget", message=message)
+    return None

@@ -1,62 +1,60 @@
-"""Nodes that run nothing but what came with them.
+"""Nodes on which nobody has to move.
 
-An empty node goes once it has been quiet for as long as its NodePool asks, whatever the consolidation policy: nobody
-has to move for it.
+An empty node goes once it has been quiet for as long as its NodePool asks, whatever the consolidation policy. It is
+tainted first and looked at again, so that no pod that was just being bound is evicted for it.
 
 Source: Karpenter's Emptiness.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Final
 
-from daiku.commands import Command, DeleteNodeClaim
-from daiku.disruption import budgets
 from daiku.disruption.candidates import Candidate
-from daiku.disruption.method import Findings
-from daiku.report import Kept
-from daiku.state.snapshot import Snapshot
+from daiku.disruption.ground import Ground
+from daiku.disruption.method import Findings, propose
+from daiku.report import Kept, Proposal
 
 REASON: Final = "Empty"
 
 
-def plan(candidates: Sequence[Candidate], snapshot: Snapshot, now: datetime) -> Findings:
+def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
     """Take away empty nodes, as many as budgets allow; those that have been quiet longest first."""
-    allowance = budgets.allowance(snapshot, REASON, now)
-    commands: list[Command] = []
-    kept: list[Kept] = []
-    wakes: list[datetime] = []
-    for candidate in sorted(
-        candidates, key=lambda c: (c.state_node.quiet_since() or now, c.claim.meta.name)
-    ):
-        meta, pool = candidate.claim.meta, candidate.pool
-        reason, message = "", ""
+    allowance, now = ground.allowance(REASON), ground.now
+    made = Findings()
+    for candidate in sorted(candidates, key=lambda c: (c.state_node.quiet_since() or now, c.name)):
+        pool = candidate.pool
         due = candidate.state_node.consolidatable_at(pool)
-        if candidate.reschedulable:
+        reason, message = "", ""
+        if not candidate.is_empty:
             reason, message = "NotEmpty", f"{len(candidate.reschedulable)} pods run on it"
+        elif candidate.objection is not None:
+            reason, message = candidate.objection.reason, candidate.objection.message
         elif pool.replicas is not None:
-            reason, message = (
-                "StaticNodePool",
-                f"NodePool {pool.meta.name} has a fixed number of nodes",
-            )
+            reason = "StaticNodePool"
+            message = f"NodePool {pool.meta.name} has a fixed number of nodes"
         elif due is None:
-            reason, message = (
-                "ConsolidationDisabled",
-                f"NodePool {pool.meta.name} has consolidateAfter Never",
-            )
+            reason = "ConsolidationDisabled"
+            message = f"NodePool {pool.meta.name} has consolidateAfter Never"
         elif due > now:
-            reason, message = (
-                "TooYoung",
-                f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on",
-            )
-            wakes.append(due)
+            reason = "TooYoung"
+            message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
+            made.wakes.append(due)
+        elif candidate.is_dry:
+            saves = ground.prices().get(candidate.state_node.name, 0.0)
+            reason = "DryRun"
+            message = f"it would be deleted: {REASON}, which saves ${saves:.4f}/h"
         elif not allowance.take(pool.meta.name):
-            reason, message = (
-                "Budget",
-                f"NodePool {pool.meta.name} allows no more disruptions for reason {REASON} now",
+            reason = "Budget"
+            message = (
+                f"NodePool {pool.meta.name} allows no more disruptions for reason {REASON} now"
             )
         if reason:
-            kept.append(Kept(node_claim=meta.name, reason=reason, message=message))
+            made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
         else:
-            commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=REASON))
-    return Findings(commands=tuple(commands), kept=tuple(kept), wakes=tuple(wakes))
+            made.proposals.append(_proposal(candidate, ground))
+    return made
+
+
+def _proposal(candidate: Candidate, ground: Ground) -> Proposal:
+    saves = ground.prices().get(candidate.state_node.name, 0.0)
+    return propose((candidate,), ground, reason=REASON, method="empty", saves_usd_per_hour=saves)

@@ -1,25 +1,50 @@
-"""What a method of disruption is: candidates in, commands and reasons out."""
+"""What a method of disruption is: candidates in, proposals and reasons out."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 
 from daiku.commands import Command
 from daiku.disruption.candidates import Candidate
-from daiku.report import Kept
-from daiku.state.snapshot import Snapshot
+from daiku.disruption.ground import Ground
+from daiku.report import Kept, Proposal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Findings:
-    """What one method decided."""
+    """What one method decided. Made and used up within one tick."""
 
-    commands: tuple[Command, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    proposals: list[Proposal] = field(default_factory=list[Proposal])
+    kept: list[Kept] = field(default_factory=list[Kept])
     """Candidates that it leaves alone, and why."""
-    wakes: tuple[datetime, ...] = ()
+    wakes: list[datetime] = field(default_factory=list[datetime])
     """When it would decide otherwise if nothing happened."""
+    events: list[Command] = field(default_factory=list[Command])
+    """What people are told."""
 
 
-Method = Callable[[Sequence[Candidate], Snapshot, datetime], Findings]
-"""One way to disrupt: sees all candidates, and only them."""
+def propose(
+    candidates: Sequence[Candidate],
+    ground: Ground,
+    *,
+    reason: str,
+    method: str,
+    new_nodes: int = 0,
+    detail: str = "",
+    saves_usd_per_hour: float = 0.0,
+) -> Proposal:
+    """The proposal to take these nodes away."""
+    names = tuple(sorted(c.name for c in candidates))
+    seed = f"{method}/{','.join(names)}/{ground.now.isoformat()}"
+    return Proposal(
+        id=sha256(seed.encode()).hexdigest()[:8],
+        reason=reason,
+        method=method,
+        claims=names,
+        node_pools=tuple(sorted(dict.fromkeys(c.pool.meta.name for c in candidates))),
+        new_nodes=new_nodes,
+        detail=detail,
+        saves_usd_per_hour=saves_usd_per_hour,
+        decided=ground.now,
+    )

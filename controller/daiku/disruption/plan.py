@@ -1,27 +1,48 @@
-"""The methods of disruption, in the order in which they are tried. The first that finds something ends the tick.
+"""Everything about nodes that may go: what has begun is carried on, what was decided is checked again, more is decided.
 
-Methods that need fewer sacrifices come first. What a later method would have done is decided on the next tick, when the
-effect of this one is seen.
+The methods come in a fixed order, those that need fewer sacrifices first, and the first that finds something ends the
+tick; what a later one would have done is decided when the effect of this one is seen. Consolidation, which is never
+urgent, rests its decision for a while and acts only if it would decide the same again.
+
+Source: Karpenter's disruption controller and its validation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.commands import Command
-from daiku.disruption import candidates, emptiness
-from daiku.disruption.method import Method
-from daiku.report import Kept
+from daiku.commands import Announce, Command
+from daiku.disruption import (
+    candidates,
+    consolidation,
+    drift,
+    emptiness,
+    marks,
+    moves,
+    progress,
+    record,
+)
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+from daiku.model.instance_type import Catalogue
+from daiku.report import Kept, Look, Proposal
+from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
-METHODS: Final[tuple[Method, ...]] = (emptiness.plan,)
-
+REST: Final = timedelta(seconds=15)
+"""How long a consolidation rests between decision and deed (Karpenter's figure)."""
 _RETRY: Final = timedelta(seconds=10)
 """How often nodes that a budget or a pod keeps are looked at again (Karpenter's interval)."""
+_TOLD_MOST: Final = 20
+"""Nodes per tick that are told why they are not consolidated; the others are told later, or in the report."""
+_DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
-    {"NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized"}
-)
+    {
+        "NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized", "Paused",
+        "Unconsolidatable", "Waits", "Disrupting",
+    }
+)  # fmt: skip
 """Reasons that end with an event or at a known time, so that looking again in between is no use."""
 
 
@@ -32,26 +53,155 @@ class Disruption:
     commands: list[Command] = field(default_factory=list[Command])
     kept: list[Kept] = field(default_factory=list[Kept])
     """Every node that could have been disrupted and is not, and why."""
+    proposals: list[Proposal] = field(default_factory=list[Proposal])
+    """Decisions that rest before they are acted upon."""
+    looks: dict[str, Look] = field(default_factory=dict[str, Look])
+    """What is to be remembered of methods that look at a part of the nodes at a time."""
     wakes: list[datetime] = field(default_factory=list[datetime])
 
 
-def plan(snapshot: Snapshot, placements: Mapping[str, str], now: datetime) -> Disruption:
+def plan(
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+    placements: Mapping[str, str],
+    now: datetime,
+) -> Disruption:
     """Decide which nodes go.
 
     Args:
         snapshot: Nodes, pods and budgets.
+        catalogue: What can be bought.
+        settings: How to decide.
         placements: Where pending pods are expected, by this tick's word.
         now: The time.
     """
-    found, kept = candidates.find(snapshot, placements, now)
-    made = Disruption(kept=kept)
-    for method in METHODS:
-        findings = method(found, snapshot, now)
-        made.kept += findings.kept
-        made.wakes += findings.wakes
-        made.commands += findings.commands
-        if findings.commands:
-            break
+    ground = Ground(
+        snapshot=snapshot,
+        catalogue=catalogue,
+        settings=settings,
+        placements=placements,
+        moves=tuple(moves.under_way(snapshot)),
+        now=now,
+    )
+    begun = progress.plan(ground)
+    found, kept = candidates.find(snapshot, placements, moves.moving(ground.moves), now)
+    made = Disruption(commands=begun.commands, kept=kept, wakes=begun.wakes)
+    started = _check_again(found, ground, made)
+    rest = [c for c in found if c.name not in _claims(made.proposals) and c.name not in started]
+    if catalogue.version:
+        _decide(rest, ground, made)
+    told = {each.node_claim: each for each in made.kept}
+    made.kept = [told[name] for name in sorted(told)]
     if any(each.reason not in _OWN_TIME for each in made.kept):
         made.wakes.append(now + _RETRY)
     return made
+
+
+def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -> frozenset[str]:
+    """Act upon decisions that have rested and are still right; the NodeClaims that are told so."""
+    started: list[str] = []
+    by_name = {c.name: c for c in found}
+    for proposal in ground.snapshot.proposals:
+        due = proposal.decided + REST
+        if due > ground.now:
+            made.proposals.append(proposal)
+            made.wakes.append(due)
+            made.kept += [
+                Kept(node_claim=name, reason="Disrupting", message=f"it is about to go: {proposal}")
+                for name in proposal.claims
+            ]
+            continue
+        members = [by_name[name] for name in proposal.claims if name in by_name]
+        why = consolidation.again(proposal, members, ground)
+        if why:
+            message = f"Consolidation rejected: {proposal}, reason: {why}"
+            for candidate in members:
+                made.commands += marks.announce(
+                    candidate.state_node, "ConsolidationRejected", message
+                )
+        else:
+            started += proposal.claims
+            made.commands += _begin(proposal, members, ground)
+    return frozenset(started)
+
+
+def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption) -> None:
+    by_name = {c.name: c for c in rest}
+    empty = emptiness.plan(rest, ground)
+    made.kept += empty.kept
+    made.wakes += empty.wakes
+    for proposal in empty.proposals:
+        made.commands += _begin(proposal, [by_name[n] for n in proposal.claims], ground)
+    if empty.proposals:
+        return
+    if _drift(rest, ground, made) or made.proposals:
+        return
+    drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
+    searched, look = consolidation.plan(rest, ground)
+    # Of a node that has drifted, what keeps it from being replaced is the better answer.
+    made.kept += [k for k in searched.kept if k.node_claim not in drifted]
+    made.wakes += searched.wakes
+    made.proposals += searched.proposals
+    made.wakes += [p.decided + REST for p in searched.proposals]
+    if look is not None:
+        made.looks[consolidation.LOOK] = look
+        made.commands += _why_not(searched.kept, by_name, ground)
+    for proposal in searched.proposals:
+        for name in proposal.claims:
+            message = f"Consolidation candidate: {proposal}"
+            made.commands += marks.announce(
+                by_name[name].state_node, "ConsolidationCandidate", message
+            )
+
+
+def _why_not(
+    kept: Sequence[Kept], by_name: Mapping[str, Candidate], ground: Ground
+) -> Iterator[Announce]:
+    """Tell nodes why they are not consolidated, when that is news."""
+    before = ground.snapshot.looks.get(consolidation.LOOK)
+    known = {(k.node_claim, k.message): True for k in (before.kept if before is not None else ())}
+    news = [
+        k
+        for k in kept
+        if k.reason in {"Unconsolidatable", "DryRun"} and (k.node_claim, k.message) not in known
+    ]
+    for each in news[:_TOLD_MOST]:
+        state_node = by_name[each.node_claim].state_node
+        yield from marks.announce(state_node, each.reason, each.message)
+
+
+def _drift(rest: Sequence[Candidate], ground: Ground, made: Disruption) -> bool:
+    """Replace what has drifted; whether anything is."""
+    before = ground.snapshot.looks.get(_DRIFT)
+    if before is not None and not before.is_due(ground.snapshot.changes, ground.now):
+        there = {c.name: True for c in rest}
+        made.kept += [k for k in before.kept if k.node_claim in there]
+        made.wakes.append(before.again_at(ground.snapshot.changes))
+        return False
+    drifted = drift.plan(rest, ground)
+    by_name = {c.name: c for c in rest}
+    made.kept += drifted.kept
+    made.wakes += drifted.wakes
+    made.commands += drifted.events
+    for proposal in drifted.proposals:
+        made.commands += _begin(proposal, [by_name[n] for n in proposal.claims], ground)
+    if drifted.kept or drifted.proposals:
+        made.looks[_DRIFT] = Look(
+            at=ground.now,
+            changes=ground.snapshot.changes,
+            kept=tuple(drifted.kept),
+            complete=not drifted.proposals,
+            # What a time alone ends is looked at when that time has come.
+            until=min(drifted.wakes, default=None),
+        )
+    return bool(drifted.proposals)
+
+
+def _begin(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> list[Command]:
+    written = record.of_proposal(proposal)
+    return list(marks.begin([c.state_node for c in members], written, ground.now))
+
+
+def _claims(proposals: Sequence[Proposal]) -> frozenset[str]:
+    return frozenset(name for p in proposals for name in p.claims)

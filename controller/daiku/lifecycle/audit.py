@@ -5,11 +5,9 @@ breaks one is not carried out.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from daiku.commands import (
     Command,
-    DeleteNodeClaim,
     DeletePod,
     Evict,
     Launch,
@@ -17,31 +15,23 @@ from daiku.commands import (
     PatchNodeClaim,
     TerminateInstance,
 )
-from daiku.model import budget
 from daiku.scheduling.audit import Violation
 from daiku.state.snapshot import Snapshot
 
-_EMPTY = "Empty"
 
-
-def audit(commands: Sequence[Command], snapshot: Snapshot, now: datetime) -> tuple[Violation, ...]:
+def audit(commands: Sequence[Command], snapshot: Snapshot) -> tuple[Violation, ...]:
     """Every rule that `commands` break; empty when they are legal."""
-    found = [
+    return tuple(
         Violation(
             command=command, rule=rule, message=f"{type(command).__name__} {command.key}: {message}"
         )
         for command in commands
         for rule, message in _rules(command, snapshot)
-    ]
-    return (*found, *_budgets(commands, snapshot, now))
+    )
 
 
 def _rules(command: Command, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     match command:
-        case DeleteNodeClaim() if command.reason == _EMPTY:
-            state_node = snapshot.by_name.get(command.name)
-            if state_node is None or any(p.is_reschedulable for p in state_node.pods):
-                yield "Empty", "pods run on its node"
         case Launch():
             claim = command.node_claim
             if claim.provider_id or claim.meta.deleted is not None:
@@ -95,26 +85,3 @@ def _is_on_leaving_node(command: Evict | DeletePod, snapshot: Snapshot) -> bool:
         if state_node.is_deleting
         for pod in state_node.pods
     )
-
-
-def _budgets(commands: Sequence[Command], snapshot: Snapshot, now: datetime) -> Iterator[Violation]:
-    """No more empty nodes of a NodePool go than its budgets allow, those that are going already included."""
-    for pool in snapshot.node_pools:
-        ours = [
-            s
-            for s in snapshot.state_nodes
-            if s.nodepool == pool.meta.name and s.claim is not None and s.is_initialized
-        ]
-        allowed = budget.allowed(pool.budgets, _EMPTY, len(ours), now)
-        going = sum(1 for s in ours if s.is_leaving)
-        names = {s.claim_name: True for s in ours}
-        for command in commands:
-            if (
-                isinstance(command, DeleteNodeClaim)
-                and command.reason == _EMPTY
-                and command.name in names
-            ):
-                going += 1
-                if allowed is not None and going > allowed:
-                    message = f"NodePool {pool.meta.name} allows {allowed} disruptions, this is the {going}th"
-                    yield Violation(command=command, rule="Budget", message=message)

@@ -13,6 +13,7 @@ from daiku.events import Interrupted
 from daiku.lifecycle import (
     collection,
     consistency,
+    drift,
     hydration,
     initialization,
     interruption,
@@ -48,6 +49,7 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
     warnings = interruption.by_claim(snapshot)
     made.settled += interruption.settled(warnings, snapshot, settings)
     unhealthy = repair.count(snapshot, settings)
+    standard = drift.Standard.of(snapshot, catalogue)
     for state_node in snapshot.state_nodes:
         draft = Draft(state_node.claim, now) if state_node.claim is not None else None
         if draft is not None and not state_node.expected:
@@ -56,6 +58,8 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             if not draft.ended:
                 repair.advance(draft, state_node, unhealthy, settings)
             _advance(draft, state_node, snapshot, catalogue, settings)
+            if draft.claim.meta.deleted is None:
+                drift.advance(draft, standard)
         node = state_node.node
         ours = draft is not None or (node is not None and ownership.is_of_ours(node, settings))
         if node is not None and node.meta.deleted is not None and ours:

@@ -14,9 +14,9 @@ from daiku.api.kinds import EC2_NODE_CLASSES, NODE_CLAIMS, NODE_POOLS
 from daiku.cloud.aws import instance_profiles, status
 from daiku.cloud.aws.provider import PROFILE, AwsProvider
 from daiku.cloud.errors import CloudError
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION
 from daiku.kube import errors
 from daiku.kube.client import Client
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool

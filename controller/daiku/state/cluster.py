@@ -6,7 +6,6 @@ lost in a restart; the objects and the cloud's list are enough to go on.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
@@ -33,9 +32,10 @@ from daiku.model.volume import (
     StorageClass,
     VolumeAttachment,
 )
-from daiku.report import Report, Unschedulable
+from daiku.report import Report
 from daiku.settings import Settings
 from daiku.state import ownership
+from daiku.state.deciding import Deciding
 from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
 from daiku.state.nominations import Nominations
@@ -91,8 +91,7 @@ class Cluster:
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
         self._nominations = Nominations()
-        self._last_pass: datetime | None = None
-        self._unschedulable: tuple[Unschedulable, ...] = ()
+        self._deciding = Deciding()
 
     @property
     def synced(self) -> bool:
@@ -113,7 +112,8 @@ class Cluster:
                 self._listed[event.kind] = True
             case events.CatalogueRefreshed():
                 if event.catalogue.version != self.catalogue.version:
-                    self._unschedulable = ()
+                    self._deciding.unschedulable = ()
+                    self._deciding.changes += 1
                 self.catalogue = event.catalogue
             case events.InstancesListed():
                 self._instances = event
@@ -158,9 +158,7 @@ class Cluster:
         """
         self._nominations.place(report.placements, now)
         self._interruptions.settle(report.settled)
-        if report.planned_pods:
-            self._last_pass = now
-            self._unschedulable = report.unschedulable
+        self._deciding.planned(report, now)
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything that is believed at `now`."""
@@ -206,14 +204,18 @@ class Cluster:
             nominations=self._nominations.all(),
             unneeded=self._nominations.unneeded(),
             arrivals=self._pods.arrivals(),
-            last_pass=self._last_pass,
-            unschedulable=self._still_unschedulable(keys),
+            last_pass=self._deciding.last_pass,
+            unschedulable=self._deciding.still_unschedulable(keys),
+            proposals=self._deciding.proposals,
+            looks=dict(self._deciding.looks),
+            changes=self._deciding.changes,
         )
 
     def _see(self, seen: Object) -> None:
         kind, key = type(seen), seen.meta.key
         before = self._objects[kind].get(key)
         self._objects[kind][key] = seen
+        self._deciding.see(before, seen)
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if before is None or before.meta.resource_version != seen.meta.resource_version:
             self._inflight.observed(f"{kind.__name__}/{key}")
@@ -223,7 +225,7 @@ class Cluster:
             or _conditions(before) != seen.conditions
         ):
             # What was in the way of these pods may just have been changed by hand: do not make them wait.
-            self._unschedulable = ()
+            self._deciding.unschedulable = ()
         if isinstance(seen, Pod):
             self._pods.see(seen, live=self._listed[Pod])
         elif isinstance(seen, NodePool):
@@ -245,6 +247,7 @@ class Cluster:
         if lost is None:
             return
         self._inflight.forget(f"{kind.__name__}/{key}")
+        self._deciding.changes += 1
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if kind is Pod:
             self._pods.lose(key)
@@ -321,13 +324,6 @@ class Cluster:
     def _sell_out(self, pools: Iterable[Pool]) -> None:
         # The time is not known here; the next snapshot counts the minutes from its own.
         self._sold_out |= dict.fromkeys(pools)
-
-    def _still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:
-        left = (
-            replace(each, pods=tuple(pod for pod in each.pods if pod in waiting))
-            for each in self._unschedulable
-        )
-        return tuple(each for each in left if each.pods)
 
     def _all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         found = self._objects[kind]

@@ -18,7 +18,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
-from daiku.report import Unschedulable
+from daiku.report import Look, Proposal, Unschedulable
 from daiku.state.inflight import Hold
 from daiku.state.registrations import Result
 from daiku.state.statenode import StateNode
@@ -97,6 +97,13 @@ class Snapshot:
     """When pods were last planned."""
     unschedulable: tuple[Unschedulable, ...] = ()
     """What the last pass found no place for."""
+
+    proposals: tuple[Proposal, ...] = ()
+    """Disruptions that were decided and have not begun."""
+    looks: Mapping[str, Look] = field(default_factory=dict[str, Look])
+    """What methods of disruption remember of the nodes they have seen, by the method's name."""
+    changes: int = 0
+    """Grows with everything that could change a decision to disrupt."""
 
     def node_pool(self, name: str) -> NodePool | None:
         """The NodePool called `name`, or None."""

@@ -10,7 +10,6 @@ from daiku.cloud.errors import InsufficientCapacity
 from daiku.commands import (
     Command,
     CreateNodeClaim,
-    DeleteNodeClaim,
     Evict,
     Launch,
     PatchNode,
@@ -20,7 +19,6 @@ from daiku.commands import (
 from daiku.events import LaunchFailed, Object
 from daiku.lifecycle import audit as lifecycle_audit
 from daiku.model import labels
-from daiku.model.budget import Budget
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
@@ -168,11 +166,6 @@ OPTION = LaunchOption(
 @pytest.mark.parametrize(
     ("command", "rule"),
     [
-        pytest.param(
-            DeleteNodeClaim(name="default-aaaaa", uid="u", reason="Empty"),
-            "Empty",
-            id="pods run on it",
-        ),
         pytest.param(Launch(node_claim=CLAIM, options=()), "Launch", id="launched already"),
         pytest.param(Launch(node_claim=ONE, options=(OPTION,)), "Launch", id="sold out"),
         pytest.param(
@@ -202,20 +195,9 @@ def test_an_end_that_must_not_be_is_found_out(command: Command, rule: str) -> No
     sold_out = InsufficientCapacity("none", sold_out=(("c-4x", "zone-a", "spot"),))
     cluster.apply(LaunchFailed("x", sold_out))
 
-    found = lifecycle_audit.audit([command], cluster.snapshot(NOW), NOW)
+    found = lifecycle_audit.audit([command], cluster.snapshot(NOW))
 
     assert [v.rule for v in found] == [rule]
-
-
-def test_more_disruptions_than_a_budget_allows_are_found_out() -> None:
-    claims = [build.node_claim(f"default-{i}") for i in range(3)]
-    objects = [*claims, *(build.node(claim=c) for c in claims)]
-    cluster = build.cluster(*objects, build.node_pool(budgets=[Budget(nodes="2")]))
-    commands = [DeleteNodeClaim(name=c.meta.name, uid=c.meta.uid, reason="Empty") for c in claims]
-
-    found = lifecycle_audit.audit(commands, cluster.snapshot(NOW), NOW)
-
-    assert [v.command for v in found] == [commands[2]]
 
 
 SPREAD = Spread(key=labels.ZONE, max_skew=1, hard=True, selector=NO_REQUIREMENTS)

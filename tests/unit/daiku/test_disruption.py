@@ -6,12 +6,13 @@ import pytest
 from tests import build
 from tests.build import NOW
 
-from daiku.commands import DeleteNodeClaim
+from daiku.commands import PatchNodeClaim
 from daiku.disruption import plan
 from daiku.disruption.plan import Disruption
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.budget import Budget
+from daiku.settings import Settings
 
 LATER = NOW + timedelta(minutes=1)
 NODE = "node-default-aaaaa"
@@ -24,14 +25,18 @@ APP = {"app": "web"}
 def disrupt(
     *objects: Object, placements: dict[str, str] | None = None, pool: Object | None = None
 ) -> Disruption:
-    snapshot = build.cluster(*objects, pool or build.node_pool(), build.node_class()).snapshot(
-        LATER
-    )
-    return plan.plan(snapshot, placements or {}, LATER)
+    cluster = build.cluster(*objects, pool or build.node_pool(), build.node_class())
+    snapshot = cluster.snapshot(LATER)
+    return plan.plan(snapshot, build.catalogue(), Settings(), placements or {}, LATER)
 
 
-def deleted(made: Disruption) -> list[str]:
-    return [c.name for c in made.commands if isinstance(c, DeleteNodeClaim)]
+def begun(made: Disruption) -> list[str]:
+    """NodeClaims on which a disruption is written down."""
+    return [
+        c.name
+        for c in made.commands
+        if isinstance(c, PatchNodeClaim) and labels.DISRUPTION_COMMAND in (c.annotations or {})
+    ]
 
 
 def fleet(count: int, **fields: object) -> list[Object]:
@@ -42,8 +47,13 @@ def fleet(count: int, **fields: object) -> list[Object]:
 def test_an_empty_node_goes() -> None:
     (command,) = disrupt(CLAIM, EMPTY).commands
 
-    assert isinstance(command, DeleteNodeClaim)
-    assert (command.name, command.reason) == ("default-aaaaa", "Empty")
+    assert isinstance(command, PatchNodeClaim)
+    (condition,) = command.conditions
+    assert (condition.type, condition.status, condition.reason) == (
+        "DisruptionReason",
+        "True",
+        "Empty",
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,19 +67,21 @@ def test_an_empty_node_goes() -> None:
     ids=["daemon", "static", "finished", "going"],
 )
 def test_a_node_whose_pods_need_no_other_place_is_empty(pod: Object) -> None:
-    assert deleted(disrupt(CLAIM, EMPTY, pod)) == ["default-aaaaa"]
+    assert begun(disrupt(CLAIM, EMPTY, pod)) == ["default-aaaaa"]
 
 
 def test_a_pod_of_a_stateful_set_needs_its_place_until_it_is_gone() -> None:
     pod = build.pod(node=NODE, owner="StatefulSet", deleted=NOW)
 
-    assert disrupt(CLAIM, EMPTY, pod).kept[0].reason == "NotEmpty"
+    assert begun(disrupt(CLAIM, EMPTY, pod)) == []
 
 
 @pytest.mark.parametrize(
     ("objects", "reason"),
     [
-        pytest.param([CLAIM, EMPTY, build.pod(node=NODE)], "NotEmpty", id="pods run on it"),
+        pytest.param(
+            [CLAIM, EMPTY, build.pod(node=NODE, cpu="4")], "Unconsolidatable", id="pods need it"
+        ),
         pytest.param([CLAIM], "NotInitialized", id="it has no node"),
         pytest.param(
             [CLAIM, build.node(claim=CLAIM, initialized=False)], "NotInitialized", id="it comes up"
@@ -104,7 +116,7 @@ def test_a_pod_of_a_stateful_set_needs_its_place_until_it_is_gone() -> None:
 def test_a_node_is_kept_and_the_reason_is_told(objects: list[Object], reason: str) -> None:
     made = disrupt(*objects)
 
-    assert made.commands == []
+    assert begun(made) == []
     assert [k.reason for k in made.kept] == [reason]
 
 
@@ -178,7 +190,7 @@ def test_a_node_that_is_going_is_no_candidate() -> None:
 def test_budgets_are_kept(budgets: list[Budget], count: int) -> None:
     made = disrupt(*fleet(5), pool=build.node_pool(budgets=budgets))
 
-    assert len(deleted(made)) == count
+    assert len(begun(made)) == count
     assert [k.reason for k in made.kept] == ["Budget"] * (5 - count)
 
 
@@ -189,7 +201,7 @@ def test_nodes_that_are_going_or_ill_use_up_the_budget() -> None:
 
     made = disrupt(*objects, pool=build.node_pool(budgets=[Budget(nodes="3")]))
 
-    assert len(deleted(made)) == 1
+    assert len(begun(made)) == 1
 
 
 def test_the_longest_quiet_goes_first() -> None:
@@ -199,4 +211,4 @@ def test_the_longest_quiet_goes_first() -> None:
         *fleet(2), old, build.node(claim=old), pool=build.node_pool(budgets=[Budget(nodes="1")])
     )
 
-    assert deleted(made) == ["default-zzzzz"]
+    assert begun(made) == ["default-zzzzz"]

@@ -98,7 +98,10 @@ def test_an_empty_node_goes_and_the_audit_agrees() -> None:
 
     plan = decide(cluster, after=timedelta(minutes=5))
 
-    assert [c.reason for c in plan.commands if isinstance(c, commands.DeleteNodeClaim)] == ["Empty"]
+    patches = [c for c in plan.commands if isinstance(c, commands.PatchNodeClaim)]
+    assert [c.reason for p in patches for c in p.conditions if c.type == "DisruptionReason"] == [
+        "Empty"
+    ]
     assert plan.report.notes == ()
 
 

@@ -192,9 +192,12 @@ class World:
 
     def _join(self, instance: Instance) -> None:
         name = f"ip-{instance.node_claim}"
-        launched = next(i for i in self.launches.values() if i.provider_id == instance.provider_id)
-        if (Node, name) in self.objects or any(
-            n.provider_id == instance.provider_id for n in self.all(Node)
+        made = (i for i in self.launches.values() if i.provider_id == instance.provider_id)
+        launched = next(made, None)
+        if (
+            launched is None
+            or (Node, name) in self.objects
+            or any(n.provider_id == instance.provider_id for n in self.all(Node))
         ):
             return
         meta = _meta(name, {**launched.labels, labels.HOSTNAME: name}, self.now)
@@ -242,7 +245,11 @@ class World:
         meta = replace(
             meta,
             labels={**meta.labels, **(patch.labels or {})},
-            annotations={**meta.annotations, **(patch.annotations or {})},
+            annotations={
+                k: v
+                for k, v in {**meta.annotations, **(patch.annotations or {})}.items()
+                if v is not None
+            },
         )
         changed = {c.type: c for c in (*claim.conditions, *patch.conditions)}
         fields = (

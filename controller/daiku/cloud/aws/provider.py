@@ -38,7 +38,7 @@ from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.trial import Trials
 from daiku.cloud.provider import Instance, LaunchedInstance
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, NodeClassRef
 from daiku.model.nodeclaim import NodeClaim

@@ -24,7 +24,7 @@ from daiku.cloud.aws.capacity import PODS_DEFAULT
 from daiku.cloud.aws.instance_types import PREFIX
 from daiku.cloud.aws.provider import AwsProvider
 from daiku.cloud.aws.user_data import Boot
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION
 from daiku.model import labels
 from daiku.model.condition import Condition, Status
 from daiku.model.nodeclass import NodeClass

@@ -1,0 +1,58 @@
+"""Whether a saving is worth the moves, for NodePools with the policy Balanced.
+
+What a move saves, as a share of what the whole NodePool costs, must be at least half of the disruption it brings, as a
+share of moving the whole NodePool.
+
+Source: Karpenter's ScoreMove, with its k of 2.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from daiku.disruption import cost
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+
+K: Final = 2
+POLICY: Final = "Balanced"
+
+
+def score(saving: float, disruption: float, total_price: float, total_disruption: float) -> float:
+    """Saving per disruption, both as shares of the whole NodePool; infinite when it disturbs nobody.
+
+    Args:
+        saving: USD per hour.
+        disruption: Cost of the moves.
+        total_price: USD per hour of the whole NodePool.
+        total_disruption: Cost of moving all of it.
+    """
+    if saving <= 0 or total_price <= 0 or total_disruption <= 0:
+        return 0.0
+    if disruption <= 0:
+        return float("inf")
+    return (saving / total_price) / (disruption / total_disruption)
+
+
+def objection(candidates: Sequence[Candidate], saving: float, ground: Ground) -> str:
+    """Why a move is not worth it for one of its NodePools; empty when it is for all.
+
+    What a move over several NodePools saves is shared out by what their nodes in it cost.
+    """
+    prices = ground.prices()
+    total = sum(prices.get(c.state_node.name, 0.0) for c in candidates)
+    for name in sorted(dict.fromkeys(c.pool.meta.name for c in candidates)):
+        mine = [c for c in candidates if c.pool.meta.name == name]
+        if mine[0].pool.consolidation_policy != POLICY:
+            continue
+        price = sum(prices.get(c.state_node.name, 0.0) for c in mine)
+        share = saving * price / total if total > 0 else 0.0
+        nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name]
+        whole = sum(prices.get(s.name, 0.0) for s in nodes)
+        disturbance = sum(cost.of_pods(p for p in s.pods if p.is_reschedulable) for s in nodes)
+        worth = score(share, sum(c.cost for c in mine), whole, disturbance)
+        if worth < 1 / K:
+            return (
+                f"NodePool {name} is Balanced: score {worth:.2f} < threshold {1 / K:.2f} "
+                f"(saves ${share:.4f}/h of ${whole:.4f}/h, moves {sum(c.cost for c in mine):.1f} of {disturbance:.1f})"
+            )
+    return ""

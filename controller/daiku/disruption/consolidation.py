@@ -1,0 +1,245 @@
+"""Nodes whose pods fit elsewhere, or on something cheaper.
+
+Several at once first: the nodes that save the most per pod moved, as many as can go together. Then one by one, best
+first, a node of each NodePool in turn, so that no NodePool waits for another. A round looks at every node once, a part
+of it per tick; when nothing has changed since a round that found nothing, there is nothing to look at.
+
+Source: Karpenter's MultiNodeConsolidation and SingleNodeConsolidation. It ends a round after some minutes; here a
+round is counted in what-ifs and goes on where it stopped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import zip_longest
+from typing import Final
+
+from daiku.disruption import balanced
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+from daiku.disruption.method import Findings, propose
+from daiku.disruption.weighing import Weighing, of_consolidation
+from daiku.model import labels
+from daiku.report import Kept, Look, Proposal
+
+REASON: Final = "Underutilized"
+TRIALS_MOST: Final = 100
+"""What-ifs per tick."""
+TOGETHER_MOST: Final = 100
+"""Nodes that go together at most (Karpenter's figure)."""
+PART_PAUSE: Final = timedelta(seconds=2)
+"""Between two parts of a round, so that a big cluster does not take all the time of a tick after the other."""
+LOOK: Final = "consolidation"
+_NEEDED: Final = (labels.INSTANCE_TYPE, labels.CAPACITY_TYPE, labels.ZONE)
+"""Labels by which a node's price is found."""
+
+
+@dataclass(slots=True)
+class Search:
+    """One tick's part of a round. Made and used up within the tick."""
+
+    ground: Ground
+    look: Look
+    made: Findings = field(default_factory=Findings)
+    trials: int = 0
+
+    def keep(self, candidate: Candidate, reason: str, message: str) -> None:
+        """Say why a node stays."""
+        self.made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
+
+
+def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Look | None]:
+    """At most one proposal, and what is to be remembered of the round; None when nothing was looked at."""
+    before, now = ground.snapshot.looks.get(LOOK), ground.now
+    made = Findings()
+    able = [c for c in candidates if _is_able(c, ground, made)]
+    if not able:
+        return made, None
+    if before is not None and not before.is_due(ground.snapshot.changes, now):
+        there = {c.name: True for c in able}
+        made.kept += [k for k in before.kept if k.node_claim in there]
+        made.wakes.append(before.again_at(ground.snapshot.changes))
+        return made, None
+    begins = before is None or before.complete
+    look = Look(at=now, changes=ground.snapshot.changes) if begins or before is None else before
+    search = Search(ground, look, made)
+    ranked = sorted(able, key=lambda c: (-_worth(c, ground), c.name))
+    found = _together([c for c in ranked if not c.is_dry], search) if begins else None
+    if found is not None:
+        # What it leaves is looked at anew, several at once first.
+        search.look = Look(at=now, changes=-1, complete=True)
+    else:
+        found = _one_by_one(ranked, search)
+    if found is not None:
+        made.proposals.append(found)
+    return made, search.look
+
+
+def again(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> str:
+    """Why a proposal is not right any more; empty when it still is.
+
+    Source: Karpenter's validation, 15 seconds after the decision.
+    """
+    if len(members) < len(proposal.claims):
+        there = {c.name: True for c in members}
+        gone = ", ".join(name for name in proposal.claims if name not in there)
+        return f"churn: {gone} may not be disrupted any more"
+    made = Findings()
+    for candidate in members:
+        if candidate.is_empty:
+            return f"churn: {candidate.name} is empty now"
+        if not _is_able(candidate, ground, made):
+            return f"churn: {candidate.name}: {made.kept[-1].message}"
+    for candidate in members:
+        if not ground.allowance(REASON).take(candidate.pool.meta.name):
+            return f"budget: NodePool {candidate.pool.meta.name} allows no more disruptions now"
+    weighing = _weigh(members, ground, is_single=proposal.method == "single")
+    if weighing.refusal:
+        return f"scheduling: {weighing.refusal}"
+    if len(weighing.new_nodes) != proposal.new_nodes:
+        return f"scheduling: it would take {len(weighing.new_nodes)} new nodes now, not {proposal.new_nodes}"
+    return ""
+
+
+def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
+    """Whether consolidation may look at it; else says why not."""
+    known, pool = candidate.state_node.labels, candidate.pool
+    due = candidate.state_node.consolidatable_at(pool)
+    reason, message = "Unconsolidatable", ""
+    if pool.replicas is not None:
+        reason, message = "StaticNodePool", f"NodePool {pool.meta.name} has a fixed number of nodes"
+    elif due is None:
+        reason = "ConsolidationDisabled"
+        message = f"NodePool {pool.meta.name} has consolidateAfter Never"
+    elif candidate.is_empty:
+        # Emptiness has said what there is to say about it.
+        return False
+    elif pool.consolidation_policy == "WhenEmpty":
+        reason = "NotEmpty"
+        count = len(candidate.reschedulable)
+        message = f"NodePool {pool.meta.name} has the policy WhenEmpty, and {count} pods run on it"
+    elif candidate.objection is not None:
+        reason, message = candidate.objection.reason, candidate.objection.message
+    elif due > ground.now:
+        reason = "TooYoung"
+        message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
+        made.wakes.append(due)
+    elif missing := [k for k in _NEEDED if not known.get(k)]:
+        message = f"its node has no label {missing[0]}"
+    elif ground.prices().get(candidate.state_node.name, 0.0) <= 0:
+        message = f"the price of instance type {known[labels.INSTANCE_TYPE]} is not known"
+    else:
+        return True
+    made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
+    return False
+
+
+def _together(ranked: Sequence[Candidate], search: Search) -> Proposal | None:
+    """The most of the best nodes that can go at once, found by halving."""
+    chosen: list[Candidate] = []
+    left = search.ground.allowance(REASON)
+    takes: dict[str, int] = {}
+    for candidate in ranked:
+        name = candidate.pool.meta.name
+        most = left.left.get(name, 0)
+        if most is None or takes.get(name, 0) < most:
+            takes[name] = takes.get(name, 0) + 1
+            chosen.append(candidate)
+    low, high = 2, min(len(chosen), TOGETHER_MOST)
+    best: Proposal | None = None
+    while low <= high:
+        middle = (low + high) // 2
+        search.trials += 1
+        weighing = _weigh(chosen[:middle], search.ground, is_single=False)
+        if weighing.refusal:
+            high = middle - 1
+        else:
+            best = _proposal(chosen[:middle], weighing, search.ground, method="multi")
+            low = middle + 1
+    return best
+
+
+def _one_by_one(ranked: Sequence[Candidate], search: Search) -> Proposal | None:
+    ground, look = search.ground, search.look
+    tried = dict.fromkeys(look.tried)
+    told = {k.node_claim: k for k in look.kept}
+    found: Proposal | None = None
+    waiting, blocked = 0, False
+    for candidate in _in_turn(ranked):
+        name, pool = candidate.name, candidate.pool.meta.name
+        if name in tried:
+            search.made.kept += [told[name]] if name in told else []
+        elif found is not None or search.trials >= TRIALS_MOST:
+            waiting += 1
+            search.keep(candidate, "Waits", "it is looked at after others")
+        elif not (candidate.is_dry or ground.allowance(REASON).has(pool)):
+            blocked = True
+            message = f"NodePool {pool} allows no more disruptions for reason {REASON} now"
+            search.keep(candidate, "Budget", message)
+        else:
+            tried[name] = None
+            found = _try(candidate, search)
+            told |= {k.node_claim: k for k in search.made.kept[-1:] if k.node_claim == name}
+    search.look = replace(
+        look,
+        at=ground.now,
+        tried=frozenset(tried),
+        kept=tuple(told.values()),
+        complete=not (waiting or found),
+        # What only a budget keeps is looked at again although nothing has changed.
+        changes=-1 if blocked else look.changes,
+    )
+    if search.look.complete is False:
+        search.made.wakes.append(search.look.again_at(ground.snapshot.changes))
+    return found
+
+
+def _try(candidate: Candidate, search: Search) -> Proposal | None:
+    search.trials += 1
+    weighing = _weigh((candidate,), search.ground, is_single=True)
+    if weighing.refusal:
+        search.keep(candidate, "Unconsolidatable", weighing.refusal)
+        return None
+    found = _proposal((candidate,), weighing, search.ground, method="single")
+    if not candidate.is_dry:
+        return found
+    search.keep(candidate, "DryRun", f"it would be disrupted: {found}")
+    return None
+
+
+def _weigh(candidates: Sequence[Candidate], ground: Ground, *, is_single: bool) -> Weighing:
+    weighing = of_consolidation(
+        ground.world(), [c.state_node for c in candidates], ground, is_single=is_single
+    )
+    if weighing.refusal:
+        return weighing
+    against = balanced.objection(candidates, weighing.saves_usd_per_hour, ground)
+    return Weighing(refusal=against) if against else weighing
+
+
+def _proposal(
+    candidates: Sequence[Candidate], weighing: Weighing, ground: Ground, *, method: str
+) -> Proposal:
+    return propose(
+        candidates,
+        ground,
+        reason=REASON,
+        method=method,
+        new_nodes=len(weighing.new_nodes),
+        detail=", ".join(node.types[0].name for node in weighing.new_nodes),
+        saves_usd_per_hour=weighing.saves_usd_per_hour,
+    )
+
+
+def _worth(candidate: Candidate, ground: Ground) -> float:
+    """What it costs, per pod that would have to move (Karpenter's SavingsRatio)."""
+    return ground.prices().get(candidate.state_node.name, 0.0) / candidate.cost
+
+
+def _in_turn(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """One of each NodePool after the other, the best of each first."""
+    by_pool: dict[str, list[Candidate]] = {}
+    for candidate in ranked:
+        by_pool.setdefault(candidate.pool.meta.name, []).append(candidate)
+    rows = zip_longest(*(by_pool[name] for name in sorted(by_pool)))
+    return [candidate for row in rows for candidate in row if candidate is not None]

@@ -1,0 +1,85 @@
+"""Nodes that are no longer what their NodePool and node class ask for are replaced, oldest drift first.
+
+Each NodePool goes on by itself, one node per tick, and no faster than its rollout allows (`disruption.rollout`): a node
+that cannot be replaced holds up neither other NodePools nor, for longer than one look, the other nodes of its own.
+
+Source: Karpenter's Drift. It has one command for all NodePools at a time.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from daiku.disruption import rollout
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+from daiku.disruption.method import Findings, propose
+from daiku.disruption.weighing import Weighing, of_drift
+from daiku.model.condition import find
+from daiku.report import Kept
+
+REASON: Final = "Drifted"
+_TRIALS_MOST: Final = 10
+"""What-ifs per NodePool and tick: nodes that cannot be replaced must not take all the time."""
+
+
+def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
+    """One drifted node of each NodePool whose rollout and budget allow it."""
+    made = Findings()
+    drifted = [c for c in candidates if c.claim.is_true("Drifted") and c.pool.replicas is None]
+    for name in sorted(dict.fromkeys(c.pool.meta.name for c in drifted)):
+        _plan_pool(
+            sorted((c for c in drifted if c.pool.meta.name == name), key=_order), ground, made
+        )
+    return made
+
+
+def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> None:
+    pool, trials, done = drifted[0].pool, 0, False
+    name = pool.meta.name
+    stand = rollout.of(pool, ground)
+    made.wakes += stand.wakes
+    made.events += stand.events
+    for candidate in drifted:
+        objection = candidate.objection_to_drift
+        reason, message, weighing = "", "", Weighing()
+        if done:
+            reason, message = "DriftWaits", f"another node of NodePool {name} goes first"
+        elif objection is not None:
+            reason, message = objection.reason, objection.message
+        elif stand.why:
+            reason, message = stand.reason, stand.why
+        elif not ground.allowance(REASON).has(name):
+            reason = "Budget"
+            message = f"NodePool {name} allows no more disruptions for reason {REASON} now"
+        elif candidate.reschedulable:
+            trials += 1
+            if trials > _TRIALS_MOST:
+                reason, message = "DriftWaits", "others that cannot be replaced come before it"
+            else:
+                weighing = of_drift(ground.world(), (candidate.state_node,))
+                reason, message = ("NoPlace", weighing.refusal) if weighing.refusal else ("", "")
+        if not reason and candidate.is_dry:
+            reason, message = "DryRun", "it would be replaced: Drifted"
+        if reason:
+            made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
+            continue
+        ground.allowance(REASON).take(name)
+        done = True
+        proposal = propose(
+            (candidate,),
+            ground,
+            reason=REASON,
+            method="drift",
+            new_nodes=len(weighing.new_nodes),
+            detail=", ".join(node.types[0].name for node in weighing.new_nodes),
+            saves_usd_per_hour=weighing.saves_usd_per_hour,
+        )
+        made.proposals.append(proposal)
+
+
+def _order(candidate: Candidate) -> tuple[bool, float, str]:
+    told = find(candidate.claim.conditions, "Drifted")
+    since = told.last_transition if told is not None else None
+    born = candidate.claim.meta.created
+    at = since or born
+    return bool(candidate.reschedulable), at.timestamp() if at is not None else 0.0, candidate.name

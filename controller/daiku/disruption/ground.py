@@ -1,0 +1,79 @@
+"""What all methods of one tick share: the snapshot, who may go, what the budgets leave, and the what-if.
+
+The what-if is prepared when it is first asked for: most ticks ask nothing of it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from daiku.disruption import budgets, moves
+from daiku.disruption.budgets import Allowance
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.moves import Move
+from daiku.model.instance_type import Catalogue
+from daiku.scheduling import prices, whatif
+from daiku.scheduling.whatif import WhatIf
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
+
+
+@dataclass(slots=True, kw_only=True)
+class Ground:
+    """One tick's view of disruption. Made and used up within it."""
+
+    snapshot: Snapshot
+    catalogue: Catalogue
+    settings: Settings
+    placements: Mapping[str, str]
+    """Where pending pods are expected, by this tick's word."""
+    moves: tuple[Move, ...]
+    now: datetime
+    _world: WhatIf | None = None
+    _prices: Mapping[str, float] | None = None
+    _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
+
+    @property
+    def members(self) -> frozenset[str]:
+        """NodeClaims that are about to go."""
+        return frozenset(s.claim_name for move in self.moves for s in move.members)
+
+    def world(self) -> WhatIf:
+        """The what-if in which everything that is about to go is gone."""
+        if self._world is None:
+            self._world = self.world_with(self.members)
+        return self._world
+
+    def world_with(self, gone: frozenset[str]) -> WhatIf:
+        """The what-if in which these NodeClaims are gone."""
+        edited = moves.as_if_gone(self.snapshot, gone)
+        return whatif.prepare(edited, self.catalogue, self.settings, self.placements)
+
+    def prices(self) -> Mapping[str, float]:
+        """What each launched node costs in USD per hour, by name; 0 when the catalogue does not say."""
+        if self._prices is None:
+            self._prices = prices.of_nodes(self.snapshot, self.catalogue)
+        return self._prices
+
+    def allowance(self, reason: str) -> Allowance:
+        """What the budgets leave for `reason`; the same one each time, so what is taken stays taken."""
+        if reason not in self._allowances:
+            self._allowances[reason] = budgets.allowance(
+                self.snapshot, reason, self.now, self.members
+            )
+        return self._allowances[reason]
+
+    def unquiet(self) -> frozenset[str]:
+        """Nodes that a pod has joined or left so lately that their NodePool wants them left in peace."""
+        return frozenset(
+            s.name
+            for s in self.snapshot.state_nodes
+            if (pool := self.snapshot.node_pool(s.nodepool)) is not None
+            and (due := s.consolidatable_at(pool)) is not None
+            and due > self.now
+        )
+
+
+def names(candidates: Iterable[Candidate]) -> frozenset[str]:
+    """Their nodes, by name."""
+    return frozenset(c.state_node.name for c in candidates)

@@ -1,0 +1,210 @@
+"""Carries a disruption on from wherever it stands, or calls it off.
+
+    decided → written down → pods are kept away → is it still right? → replacements made → initialized
+            → is it still right? → old nodes deleted
+
+"Is it still right?" is asked of the cluster as it is then: nobody objects, the budget holds, and every pod has a place
+on nodes that are there. So a move that is deleted has been checked with pods already kept away, and one whose
+replacement was filled by others meanwhile is called off and not carried out all the same.
+
+Source: Karpenter's disruption queue. It checks only before the replacements are made.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.commands import Announce, Command, CreateNodeClaim
+from daiku.disruption import candidates, marks, moves, record
+from daiku.disruption.budgets import Allowance
+from daiku.disruption.budgets import allowance as allowance_of
+from daiku.disruption.ground import Ground
+from daiku.disruption.moves import Move
+from daiku.disruption.weighing import Weighing
+from daiku.model import labels
+from daiku.scheduling import claims, limits
+from daiku.scheduling.solution import NewNode
+from daiku.state.statenode import StateNode
+
+TIMEOUT: Final = timedelta(minutes=10)
+"""How long replacements may take to be initialized (Karpenter's figure)."""
+_SOON: Final = timedelta(seconds=1)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is to be done about moves under way."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    wakes: list[datetime] = field(default_factory=list[datetime])
+
+
+def plan(ground: Ground) -> Progress:
+    """Bring every move one step further; at most one what-if is asked per tick."""
+    made = Progress()
+    pdbs = candidates.Budgets.of(ground.snapshot)
+    open_ones: dict[str, Allowance] = {}
+    weighed = False
+    for move in ground.moves:
+        if not move.staying or _is_being_written(move, ground):
+            continue
+        reason = move.record.reason
+        if reason not in open_ones:
+            open_ones[reason] = allowance_of(ground.snapshot, reason, ground.now)
+        why = _objection(move, pdbs, ground)
+        if why is not None:
+            made.commands += _call_off(move, *why, ground)
+            continue
+        unmarked = [s for s in move.staying if s.claim and not s.claim.is_true(record.CONDITION)]
+        made.commands += marks.begin(unmarked, move.record, ground.now)
+        untainted = [s for s in move.staying if s.node is not None and not moves.is_tainted(s)]
+        if untainted:
+            made.commands += marks.keep_pods_away(untainted)
+        elif _waits(move, made, ground):
+            continue
+        elif move.record.method != "empty" and weighed:
+            made.wakes.append(ground.now + _SOON)
+        else:
+            weighed = weighed or move.record.method != "empty"
+            made.commands += _conclude(move, open_ones[reason], ground)
+    for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
+        made.commands += marks.let_off(
+            (stray,), "CalledOff", "no disruption of this node is under way", ground.now
+        )
+    return made
+
+
+def _is_being_written(move: Move, ground: Ground) -> bool:
+    """Whether others that are to go with it are just being told so."""
+    there = {s.claim_name: True for s in move.members}
+    return any(
+        name not in there
+        and name in ground.snapshot.by_name
+        and ground.snapshot.is_held(f"NodeClaim/{name}")
+        for name in move.record.claims
+    )
+
+
+def _objection(move: Move, pdbs: candidates.Budgets, ground: Ground) -> tuple[str, str] | None:
+    """Why a move cannot go on, as reason and sentence."""
+    if move.missing:
+        gone = ", ".join(move.missing)
+        return record.REPLACEMENT_FAILED, f"replacement {gone} was deleted before it was ready"
+    if move.since is not None and ground.now - move.since >= TIMEOUT:
+        ill = [s.claim_name for s in move.replacements if not s.is_initialized]
+        if ill:
+            minutes = int(TIMEOUT.total_seconds() // 60)
+            waited = f"replacement {', '.join(ill)} was not ready within {minutes} minutes"
+            return record.REPLACEMENT_FAILED, waited
+    for state_node in move.staying:
+        if candidates.is_forbidden(state_node):
+            return "DoNotDisrupt", f"{state_node.claim_name} carries {labels.DO_NOT_DISRUPT} now"
+        claim = state_node.claim
+        bounded = claim is not None and claim.termination_grace_period is not None
+        if move.record.reason == "Drifted" and bounded:
+            continue
+        objection = candidates.objection(state_node, pdbs, ground.now)
+        if objection is not None and objection.reason != "PodDisruptionBudget":
+            # A budget that is used up for the moment only makes the drain wait.
+            return objection.reason, objection.message
+    return None
+
+
+def _waits(move: Move, made: Progress, ground: Ground) -> bool:
+    """Whether replacements are still coming up; says so."""
+    coming = [s for s in move.replacements if not s.is_initialized]
+    if not coming:
+        return False
+    if move.since is not None:
+        made.wakes.append(move.since + TIMEOUT)
+    for state_node in coming:
+        if state_node.claim is not None and not state_node.expected:
+            launched = state_node.claim.is_true("Launched")
+            made.commands += _tell(
+                state_node,
+                "DisruptionWaitingReadiness" if launched else "DisruptionLaunching",
+                "Waiting on readiness to continue disruption"
+                if launched
+                else f"Launching NodeClaim: {move.record.reason}",
+            )
+    untold = [s for s in move.staying if _names(s) != move.record.replacements]
+    made.commands += marks.begin(untold, move.record, ground.now)
+    return True
+
+
+def _names(state_node: StateNode) -> tuple[str, ...]:
+    written = record.read(state_node.claim) if state_node.claim is not None else None
+    return written.replacements if written is not None else ()
+
+
+def _conclude(move: Move, allowance: Allowance, ground: Ground) -> Iterator[Command]:
+    """Everyone is marked and every replacement is there: delete, make replacements, or call off."""
+    staying = move.staying
+    refused = [s for s in staying if not allowance.take(s.nodepool)]
+    if refused:
+        pools = ", ".join(sorted(dict.fromkeys(s.nodepool for s in refused)))
+        message = f"the budgets of NodePool {pools} allow no more disruptions for {move.record.reason} now"
+        yield from _call_off(move, "Budget", message, ground)
+        return
+    if move.record.method == "empty":
+        busy = [s for s in staying if any(p.is_reschedulable for p in s.pods)]
+        yield from marks.end([s for s in staying if s not in busy], move.record.reason)
+        yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
+        return
+    weighing = Weighing.of_move(move, ground)
+    if weighing.refusal:
+        yield from _call_off(move, "NoPlace", weighing.refusal, ground)
+    elif not weighing.new_nodes:
+        yield from marks.end(staying, move.record.reason)
+    else:
+        yield from _replace(move, weighing.new_nodes, ground)
+
+
+def _replace(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> Iterator[Command]:
+    """Make the nodes that come in the place of those that go."""
+    wanted = _creations(move, new_nodes, ground)
+    made = list(limits.within(wanted, ground.snapshot, ground.catalogue))
+    if len(made) < len(wanted):
+        pools = ", ".join(sorted(dict.fromkeys(n.pool.meta.name for n in new_nodes)))
+        message = f"a replacement would exceed the limits of NodePool {pools}"
+        yield from _call_off(move, "LimitExceeded", message, ground)
+        return
+    yield from made
+    names = tuple(sorted(c.node_claim.meta.name for c in made))
+    yield from marks.begin(move.staying, replace(move.record, replacements=names), ground.now)
+
+
+def _creations(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> list[CreateNodeClaim]:
+    taken = dict.fromkeys(ground.snapshot.by_name)
+    made: list[CreateNodeClaim] = []
+    for number, node in enumerate(new_nodes):
+        types = ground.catalogue.instance_types[node.pool.template.node_class]
+        creation = claims.create(
+            node,
+            types,
+            ground.settings,
+            ground.now,
+            given=claims.given_labels(types),
+            taken=taken,
+            purpose=f"{move.record.id}/{number}",
+            annotations={labels.DISRUPTION_COMMAND: record.write(move.record)},
+        )
+        taken[creation.node_claim.meta.name] = None
+        made.append(creation)
+    return made
+
+
+def _call_off(move: Move, reason: str, message: str, ground: Ground) -> Iterator[Command]:
+    for state_node in move.staying:
+        yield from marks.announce(
+            state_node,
+            "DisruptionCalledOff",
+            f"Disruption ({move.record.reason}) called off: {message}",
+            kind="Warning",
+        )
+    yield from marks.let_off(move.staying, reason, message, ground.now)
+
+
+def _tell(state_node: StateNode, reason: str, message: str) -> Iterator[Announce]:
+    return (a for a in marks.announce(state_node, reason, message) if a.kind == "NodeClaim")

@@ -1,0 +1,60 @@
+"""What decisions remember from tick to tick: pods without a place, disruptions that rest, nodes that were looked at.
+
+All of it may be lost in a restart: decisions are made again, and nodes are looked at again.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from daiku.events import Object
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pod import Pod
+from daiku.report import Look, Proposal, Report, Unschedulable
+
+_MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget)
+"""Kinds whose changes could change a decision."""
+
+
+@dataclass(slots=True)
+class Deciding:
+    """Part of `Cluster`."""
+
+    proposals: tuple[Proposal, ...] = ()
+    looks: dict[str, Look] = field(default_factory=dict[str, Look])
+    changes: int = 0
+    """Grows with everything that could change a decision to disrupt."""
+    last_pass: datetime | None = None
+    """When pods were last planned."""
+    unschedulable: tuple[Unschedulable, ...] = ()
+    """What the last pass found no place for."""
+
+    def planned(self, report: Report, now: datetime) -> None:
+        """Remember what a tick decided."""
+        if report.planned_pods:
+            self.last_pass, self.unschedulable = now, report.unschedulable
+        self.proposals = report.proposals
+        self.looks |= report.looks
+
+    def see(self, before: Object | None, seen: Object) -> None:
+        """Count a change, unless only the version of the object is another one."""
+        if not isinstance(seen, _MATTER) or type(before) is not type(seen) or before is None:
+            self.changes += isinstance(seen, _MATTER)
+            return
+        version = seen.meta.resource_version
+        if before.meta.resource_version == version:
+            return
+        same = replace(before.meta, resource_version=version) == seen.meta
+        self.changes += not (same and replace(before, meta=seen.meta) == seen)
+
+    def still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:
+        """What the last pass found no place for and is still `waiting`."""
+        left = (
+            replace(each, pods=tuple(pod for pod in each.pods if pod in waiting))
+            for each in self.unschedulable
+        )
+        return tuple(each for each in left if each.pods)
