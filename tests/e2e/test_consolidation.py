@@ -1,0 +1,259 @@
+"""Nodes make place for fewer and cheaper ones, on a real control plane: scheduler, ReplicaSets, evictions, budgets.
+
+The controller runs as its own process with the kwok cloud. Judged from outside: by the API server and by its metrics.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import Journey, wait
+
+import daiku
+from daiku_local import environment, toolchain
+
+pytestmark = pytest.mark.e2e
+REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
+REPLICAS, FEW = 40, 10
+UNPLACED = 30.0
+"""Seconds that an evicted pod may take to run again: a node is there for it before it is evicted."""
+
+
+@dataclass
+class Controller:
+    """`daiku run` with the kwok cloud, started and killed at will."""
+
+    journey: Journey
+    log: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        self.port, health = _free_port(), _free_port()
+        here = environment.of_commands(self.journey.here, toolchain.ensure().folder, os.environ)
+        ports = ["--metrics-port", str(self.port), "--health-probe-port", str(health)]
+        flags = ["run", "--cloud", "kwok", "--bind-address", "127.0.0.1", *ports]
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [str(Path(sys.executable).parent / "daiku"), *flags],
+                env=here | {"POD_NAMESPACE": "kube-system"},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def price(self) -> float:
+        """What it says that all nodes cost, in USD per hour."""
+        url = f"http://127.0.0.1:{self.port}/metrics"
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return next(
+            float(line.split()[1])
+            for line in lines
+            if line.startswith("daiku_cluster_price_usd_per_hour")
+        )
+
+
+@dataclass
+class Watcher:
+    """Looks at the pods again and again, and remembers the longest that one of them had no place."""
+
+    journey: Journey
+    since: dict[str, float] = field(default_factory=dict)
+    longest: float = 0.0
+
+    def look(self) -> list[dict[str, Any]]:
+        pods: Any = self.journey.kubectl("get", "pods", "-l", "app=shop")["items"]
+        now = time.monotonic()
+        waiting = {
+            p["metadata"]["name"]: True
+            for p in pods
+            if p["status"].get("phase") != "Running" and "deletionTimestamp" not in p["metadata"]
+        }
+        self.since = {name: self.since.get(name, now) for name in waiting}
+        self.longest = max([self.longest, *(now - at for at in self.since.values())])
+        return pods
+
+    def running(self) -> int:
+        return sum(p["status"].get("phase") == "Running" for p in self.look())
+
+
+@pytest.fixture(scope="module")
+def controller(journey: Journey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
+    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
+        journey.run("kubectl", "create", "-f", str(file))
+    folder = tmp_path_factory.mktemp("consolidation")
+    for number, body in enumerate((_node_class(), _node_pool(), _shop())):
+        file = folder / f"{number}.json"
+        file.write_text(json.dumps(body))
+        wait("a new kind is served", lambda file=file: _applied(journey, file), 60)
+    made = Controller(journey, folder / "controller.log")
+    made.start()
+    yield made
+    if made.process.poll() is None:
+        made.kill()
+
+
+def _applied(journey: Journey, file: Path) -> bool:
+    done = journey.daiku("local", "exec", "--", "kubectl", "apply", "-f", str(file), check=False)
+    return done.returncode == 0
+
+
+def test_after_a_scale_down_nodes_become_fewer_and_cheaper_and_every_pod_keeps_a_place(
+    journey: Journey, controller: Controller
+) -> None:
+    watcher = Watcher(journey)
+    _scale(journey, REPLICAS)
+    wait(f"{REPLICAS} pods running", lambda: watcher.running() == REPLICAS, 120)
+    full = controller.price()
+
+    _scale(journey, FEW)
+    wait("the others gone", lambda: len(watcher.look()) == FEW, 60)
+    watcher.longest = 0.0
+    _settled(journey, watcher)
+
+    assert watcher.running() == FEW
+    assert controller.price() < full * 0.5
+    assert watcher.longest < UNPLACED
+    assert _left_over(journey) == []
+
+
+def test_drifted_nodes_are_replaced_although_the_controller_dies_on_the_way(
+    journey: Journey, controller: Controller
+) -> None:
+    watcher = Watcher(journey)
+    patch = {"spec": {"template": {"metadata": {"labels": {"team": "blue"}}}}}
+    journey.run("kubectl", "patch", "nodepool", "default", "--type=merge", "-p", json.dumps(patch))
+    wait("a replacement on its way", lambda: len(_claims(journey, "team=blue")) > 0, 60)
+    controller.kill()
+    controller.start()
+
+    wait("every node replaced", lambda: _all_blue(journey, watcher), 240)
+
+    _settled(journey, watcher)
+    assert watcher.running() == FEW
+    assert watcher.longest < UNPLACED
+    assert _left_over(journey) == []
+
+
+def _settled(journey: Journey, watcher: Watcher, still: float = 40.0) -> None:
+    """Wait until nothing about the nodes has changed for a while."""
+    seen: list[Any] = [None, time.monotonic()]
+
+    def is_still() -> bool:
+        watcher.look()
+        names = sorted(c["metadata"]["name"] for c in _claims(journey))
+        if names != seen[0]:
+            seen[:] = [names, time.monotonic()]
+        return time.monotonic() - seen[1] > still
+
+    wait("moves come to an end", is_still, 300)
+
+
+def _all_blue(journey: Journey, watcher: Watcher) -> bool:
+    watcher.look()
+    claims = _claims(journey)
+    return bool(claims) and len(_claims(journey, "team=blue")) == len(claims)
+
+
+def _left_over(journey: Journey) -> list[str]:
+    """Marks of disruptions that nobody carries on."""
+    nodes: Any = journey.kubectl("get", "nodes")["items"]
+    tainted = [
+        n["metadata"]["name"]
+        for n in nodes
+        if any(t["key"] == "karpenter.sh/disrupted" for t in n["spec"].get("taints", []))
+    ]
+    return tainted + [
+        c["metadata"]["name"]
+        for c in _claims(journey)
+        if any(
+            k["type"] == "DisruptionReason" and k["status"] == "True"
+            for k in c["status"]["conditions"]
+        )
+    ]
+
+
+def _claims(journey: Journey, selector: str = "") -> list[dict[str, Any]]:
+    chosen = ["-l", selector] if selector else []
+    found: Any = journey.kubectl("get", "nodeclaims", *chosen)["items"]
+    return found
+
+
+def _scale(journey: Journey, replicas: int) -> None:
+    journey.run("kubectl", "scale", "deployment/shop", f"--replicas={replicas}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _node_class() -> dict[str, Any]:
+    return {
+        "apiVersion": f"{REF['group']}/v1alpha1",
+        "kind": REF["kind"],
+        "metadata": {"name": REF["name"]},
+    }
+
+
+def _node_pool() -> dict[str, Any]:
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "default"},
+        "spec": {
+            "template": {"spec": {"nodeClassRef": REF, "requirements": [
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+                {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
+            ]}},
+            "disruption": {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}]},
+        },
+    }  # fmt: skip
+
+
+def _shop() -> dict[str, Any]:
+    """Pods of which ten fit on one node only if they are moved together; at most four of a node at first."""
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": "shop"}},
+    }
+    container = {
+        "name": "shop",
+        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
+        "resources": {"requests": {"cpu": "900m", "memory": "1Gi"}},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "shop"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "shop"}},
+            "template": {
+                "metadata": {"labels": {"app": "shop"}},
+                "spec": {
+                    "terminationGracePeriodSeconds": 1,
+                    "topologySpreadConstraints": [spread],
+                    "containers": [container],
+                },
+            },
+        },
+    }
