@@ -3,7 +3,7 @@
 Each NodePool goes on by itself, one node per tick, and no faster than its rollout allows (`disruption.rollout`): a node
 that cannot be replaced holds up neither other NodePools nor, for longer than one look, the other nodes of its own.
 
-Source: Karpenter's Drift. It has one command for all NodePools at a time.
+Source: Karpenter's Drift and StaticDrift. It has one command for all NodePools at a time.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,14 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.disruption.weighing import Weighing, of_drift
+from daiku.model import resources
 from daiku.model.condition import find
+from daiku.model.nodepool import NodePool
 from daiku.report import Kept
 
 REASON: Final = "Drifted"
+STATIC_CAPACITY: Final = "StaticCapacity"
+"""The gate of NodePools with a fixed number of nodes."""
 _TRIALS_MOST: Final = 10
 """What-ifs per NodePool and tick: nodes that cannot be replaced must not take all the time."""
 
@@ -25,7 +29,10 @@ _TRIALS_MOST: Final = 10
 def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
     """One drifted node of each NodePool whose rollout and budget allow it."""
     made = Findings()
-    drifted = [c for c in candidates if c.claim.is_true("Drifted") and c.pool.replicas is None]
+    static = ground.settings.is_on(STATIC_CAPACITY)
+    drifted = [
+        c for c in candidates if c.claim.is_true("Drifted") and (static or c.pool.replicas is None)
+    ]
     for name in sorted(dict.fromkeys(c.pool.meta.name for c in drifted)):
         _plan_pool(
             sorted((c for c in drifted if c.pool.meta.name == name), key=_order), ground, made
@@ -51,6 +58,8 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
         elif not ground.allowance(REASON).has(name):
             reason = "Budget"
             message = f"NodePool {name} allows no more disruptions for reason {REASON} now"
+        elif pool.replicas is not None:
+            reason, message = _is_static_full(pool, pool.replicas, ground)
         elif candidate.reschedulable:
             trials += 1
             if trials > _TRIALS_MOST:
@@ -69,12 +78,28 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
             (candidate,),
             ground,
             reason=REASON,
-            method="drift",
+            method="drift" if pool.replicas is None else "static",
             new_nodes=len(weighing.new_nodes),
             detail=", ".join(node.types[0].name for node in weighing.new_nodes),
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
         made.proposals.append(proposal)
+
+
+def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[str, str]:
+    """Why no node of a static NodePool can be replaced now, as reason and sentence; both empty when one can.
+
+    The replacement is made by the NodePool's own number: a node that is about to go does not count for it.
+    """
+    name = pool.meta.name
+    nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
+    staying = [s for s in nodes if not s.is_leaving and s.claim_name not in ground.members]
+    if len(staying) > replicas:
+        return "DriftWaits", f"NodePool {name} has {len(staying)} nodes, and {replicas} replicas"
+    most = (pool.limits or {}).get(resources.NODES)
+    if most is not None and len(nodes) >= most:
+        return "LimitExceeded", f"NodePool {name} may have {most} nodes, and has them"
+    return "", ""
 
 
 def _order(candidate: Candidate) -> tuple[bool, float, str]:

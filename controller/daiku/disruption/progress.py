@@ -29,6 +29,8 @@ from daiku.state.statenode import StateNode
 
 TIMEOUT: Final = timedelta(minutes=10)
 """How long replacements may take to be initialized (Karpenter's figure)."""
+_UNWEIGHED: Final = ("empty", "static")
+"""Methods that need no what-if: nobody has to move, or the NodePool's number makes the room."""
 _SOON: Final = timedelta(seconds=1)
 
 
@@ -63,10 +65,10 @@ def plan(ground: Ground) -> Progress:
             made.commands += marks.keep_pods_away(untainted)
         elif _waits(move, made, ground):
             continue
-        elif move.record.method != "empty" and weighed:
+        elif move.record.method not in _UNWEIGHED and weighed:
             made.wakes.append(ground.now + _SOON)
         else:
-            weighed = weighed or move.record.method != "empty"
+            weighed = weighed or move.record.method not in _UNWEIGHED
             made.commands += _conclude(move, open_ones[reason], ground)
     for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
         made.commands += marks.let_off(
@@ -93,6 +95,7 @@ def _objection(move: Move, pdbs: candidates.Budgets, ground: Ground) -> tuple[st
         return record.REPLACEMENT_FAILED, f"replacement {gone} was deleted before it was ready"
     if move.since is not None and ground.now - move.since >= TIMEOUT:
         ill = [s.claim_name for s in move.replacements if not s.is_initialized]
+        ill += ["of the NodePool's number"] if _lacks_replicas(move, ground) else []
         if ill:
             minutes = int(TIMEOUT.total_seconds() // 60)
             waited = f"replacement {', '.join(ill)} was not ready within {minutes} minutes"
@@ -114,7 +117,7 @@ def _objection(move: Move, pdbs: candidates.Budgets, ground: Ground) -> tuple[st
 def _waits(move: Move, made: Progress, ground: Ground) -> bool:
     """Whether replacements are still coming up; says so."""
     coming = [s for s in move.replacements if not s.is_initialized]
-    if not coming:
+    if not coming and not _lacks_replicas(move, ground):
         return False
     if move.since is not None:
         made.wakes.append(move.since + TIMEOUT)
@@ -131,6 +134,26 @@ def _waits(move: Move, made: Progress, ground: Ground) -> bool:
     untold = [s for s in move.staying if _names(s) != move.record.replacements]
     made.commands += marks.begin(untold, move.record, ground.now)
     return True
+
+
+def _lacks_replicas(move: Move, ground: Ground) -> bool:
+    """Whether a static NodePool has not got its number of nodes yet beside those that are about to go."""
+    if move.record.method != "static":
+        return False
+    for name in move.pools:
+        pool = ground.snapshot.node_pool(name)
+        ready = [
+            s
+            for s in ground.snapshot.state_nodes
+            if s.nodepool == name
+            and s.claim is not None
+            and s.is_initialized
+            and not s.is_leaving
+            and s.claim_name not in ground.members
+        ]
+        if pool is not None and len(ready) < (pool.replicas or 0):
+            return True
+    return False
 
 
 def _names(state_node: StateNode) -> tuple[str, ...]:
@@ -151,6 +174,9 @@ def _conclude(move: Move, allowance: Allowance, ground: Ground) -> Iterator[Comm
         busy = [s for s in staying if any(p.is_reschedulable for p in s.pods)]
         yield from marks.end([s for s in staying if s not in busy], move.record.reason)
         yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
+        return
+    if move.record.method == "static":
+        yield from marks.end(staying, move.record.reason)
         return
     weighing = Weighing.of_move(move, ground)
     if weighing.refusal:

@@ -54,7 +54,9 @@ def of(pool: NodePool, ground: Ground) -> Stand:
     proving = [(s, _proven_at(s, soak)) for s in fresh]
     proven = [s for s, at in proving if at is not None and at <= now]
     wakes = [at for _, at in proving if at is not None and at > now]
-    open_ones = [m for m in ground.moves if m.record.method == "drift" and name in m.pools]
+    open_ones = [
+        m for m in ground.moves if m.record.method in {"drift", "static"} and name in m.pools
+    ]
     busy = len(open_ones) + len(fresh) - len(proven)
     tenth = ceil(len(nodes) * _SECOND_WAVE)
     most = 1 if not proven else tenth if len(proven) < tenth else None

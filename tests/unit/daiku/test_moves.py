@@ -252,6 +252,23 @@ def test_drifted_nodes_are_replaced_one_then_a_tenth_then_the_rest() -> None:
     assert all(c.meta.annotations[labels.NODEPOOL_HASH] != "1" for c in made.all(NodeClaim))
 
 
+@pytest.mark.parametrize(("limits", "most"), [(None, 4), ({"nodes": "3"}, 3)])
+def test_nodes_of_a_static_pool_are_replaced_one_at_a_time_when_there_is_room_for_one_more(
+    limits: dict[str, str] | None, most: int
+) -> None:
+    pool = build.node_pool(replicas=3, limits=limits)
+    made = world(*drifting(3), pool=pool, extra={"StaticCapacity": "true"})
+    seen: list[int] = []
+    for _ in range(400):
+        made.run(1)
+        seen.append(sum(1 for c in made.all(NodeClaim) if c.meta.deleted is None))
+
+    old = [c for c in made.all(NodeClaim) if c.meta.annotations[labels.NODEPOOL_HASH] == "1"]
+    assert (max(seen), min(seen)) == (most, 3)
+    assert len(old) == (0 if most > 3 else 3)
+    assert made.tainted() == []
+
+
 def test_a_rollout_whose_new_nodes_do_not_come_up_stops_and_takes_nobody_with_it() -> None:
     made = world(*drifting(5), boot=100_000, registration_ttl=timedelta(hours=1))
     made.run(12 * 60, step=5)
