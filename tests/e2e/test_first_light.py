@@ -123,24 +123,48 @@ def _is_ready(journey: Journey, name: str) -> bool:
 def test_five_pending_pods_become_instances_nodes_and_running_pods(journey: Journey) -> None:
     journey.run("kubectl", "apply", "-f", str(ROOT / "examples" / "inflate.yaml"))
     assert _pool_instances(journey) == []
+    journey.daiku("local", "weather", "set", "contested_pools=1")
 
     _scale(journey, 5)
     _wait_running(journey, 5)
 
     instances = _pool_instances(journey)
     assert instances
-    nodes: Any = journey.kubectl("get", "nodes", "-l", "karpenter.sh/nodepool=default")["items"]
+    nodes: Any = journey.kubectl("get", "nodes", "-l", "karpenter.sh/nodepool")["items"]
     provider_ids = {node["spec"]["providerID"].rsplit("/", 1)[-1] for node in nodes}
     assert provider_ids == {instance["InstanceId"] for instance in instances}
     pods: Any = journey.kubectl("get", "pods", "-l", "app=inflate")["items"]
     assert {p["spec"]["nodeName"] for p in pods} <= {n["metadata"]["name"] for n in nodes}
 
 
+def test_with_the_cheapest_pool_sold_out_the_same_call_took_the_next(journey: Journey) -> None:
+    instances = {i["InstanceId"]: i for i in _pool_instances(journey)}
+    tags = [{t["Key"]: t["Value"] for t in i["Tags"]} for i in instances.values()]
+    ids = sorted({each["aws:ec2:fleet-id"] for each in tags})
+
+    fleets = _client(journey, "ec2").describe_fleets(FleetIds=ids)["Fleets"]
+
+    for fleet in fleets:
+        (refused,) = fleet["Errors"]
+        assert refused["ErrorCode"] == "InsufficientInstanceCapacity"
+        first = refused["LaunchTemplateAndOverrides"]["Overrides"]
+        taken = fleet["Instances"][0]["LaunchTemplateAndOverrides"]["Overrides"]
+        pool = "InstanceType", "AvailabilityZone"
+        assert [first[name] for name in pool] != [taken[name] for name in pool]
+    launched = [i for fleet in fleets for group in fleet["Instances"] for i in group["InstanceIds"]]
+    assert set(launched) == set(instances)
+    claims: Any = journey.kubectl("get", "nodeclaims")["items"]
+    assert len(fleets) == len(claims), "one call for each claim"
+    assert {f["ClientToken"] for f in fleets} == {f"{c['metadata']['uid']}-0" for c in claims}
+    assert {i["InstanceLifecycle"] for i in instances.values()} == {"spot"}
+    journey.daiku("local", "weather", "fair")
+
+
 def test_instances_carry_their_profile_group_and_tags(journey: Journey) -> None:
     instance = _pool_instances(journey)[0]
 
     tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
-    assert tags["karpenter.sh/nodepool"] == "default"
+    assert tags["karpenter.sh/nodepool"] == "spot", "what costs least"
     assert tags["eks:eks-cluster-name"] == CLUSTER
     assert instance["IamInstanceProfile"]["Arn"]
     groups = _client(journey, "ec2").describe_security_groups(

@@ -42,19 +42,6 @@ def _all_run(journey: Journey, count: int) -> bool:
 def test_the_program_is_built_and_pods_run_on_spot(journey: Journey) -> None:
     journey.run("pulumi", "stack", "select", "--create", "local", "--non-interactive")
     journey.run("pulumi", "up", "--stack", "local", "--yes", "--skip-preview", "--non-interactive")
-    requirement = {
-        "key": "karpenter.sh/capacity-type",
-        "operator": "In",
-        "values": ["spot"],
-    }
-    patch = [
-        {"op": "add", "path": "/spec/template/spec/requirements/-", "value": requirement},
-    ]
-    pool: Any = journey.kubectl("get", "nodepool", "default")
-    known = pool["spec"]["template"]["spec"]["requirements"]
-    (index,) = [n for n, r in enumerate(known) if r["key"] == requirement["key"]]
-    patch.insert(0, {"op": "remove", "path": f"/spec/template/spec/requirements/{index}"})
-    journey.run("kubectl", "patch", "nodepool/default", "--type=json", "--patch", json.dumps(patch))
     journey.run("kubectl", "apply", "-f", str(ROOT / "examples" / "inflate.yaml"))
 
     journey.run("kubectl", "scale", "deployment/inflate", "--replicas=5")
@@ -63,6 +50,14 @@ def test_the_program_is_built_and_pods_run_on_spot(journey: Journey) -> None:
     running = _instances(journey, "pending", "running")
     assert running
     assert {i["InstanceLifecycle"] for i in running.values()} == {"spot"}
+
+
+@pytest.mark.parametrize("body", ["not JSON", "[]", "{}", '{"version": "0", "source": "aws.ec2"}'])
+def test_a_message_that_means_nothing_is_taken_out_of_the_queue(
+    journey: Journey, body: str
+) -> None:
+    """What comes after it, in this very queue, is still understood."""
+    journey.daiku("local", "weather", "message", body)
 
 
 def test_an_interrupted_instance_is_left_before_it_goes(journey: Journey) -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.performance import bench_cluster, bench_disruption, bench_packing, bench_solve  # noqa: E402
+from tests.performance import (  # noqa: E402
+    bench_aws,
+    bench_cluster,
+    bench_disruption,
+    bench_packing,
+    bench_solve,
+)
 from tests.performance.measured import Benchmark  # noqa: E402
 
 ALONE = "--alone"
@@ -26,6 +32,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield from bench_cluster.benchmarks()
     yield from bench_packing.benchmarks()
     yield from bench_disruption.benchmarks()
+    yield from bench_aws.benchmarks()
 
 
 def main(only: str = "") -> int:

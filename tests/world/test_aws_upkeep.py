@@ -1,6 +1,7 @@
 """What the controller keeps fresh and cleans up at AWS, over HTTP: prices, instance types, launch templates."""
 
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,10 +9,12 @@ from tests.unit.daiku_edge import aws_facts
 from tests.world import aws_account
 from tests.world.aws_account import Account
 
-from daiku.cloud.aws import launch_templates
+from daiku.cloud.aws import launch_templates, search
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.pricing import ON_DEMAND_EVERY, RETRY_FIRST, SPOT_EVERY, PriceBook
+from daiku.cloud.aws.provider import AwsOptions, AwsProvider
 from daiku.cloud.aws.session import Session
+from daiku.runtime import clock
 
 pytestmark = pytest.mark.world
 START = datetime(2126, 3, 2, 12, tzinfo=UTC)
@@ -160,3 +163,53 @@ def test_unused_launch_templates_are_looked_for_once_a_minute(
         templates.collect()
 
     assert calls(account, "ec2:DescribeLaunchTemplates") == before + 1
+
+
+OWN = {
+    "karpenter.sh/nodepool": "default",
+    "karpenter.k8s.aws/ec2nodeclass": "default",
+    "eks:eks-cluster-name": "demo",
+}
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_ours"),
+    [
+        (OWN, True),
+        ({**OWN, "karpenter.sh/nodeclaim": "default-1", "team": "payments"}, True),
+        ({**OWN, "eks:eks-cluster-name": "another"}, False),
+        ({k: v for k, v in OWN.items() if k != "eks:eks-cluster-name"}, False),
+        ({k: v for k, v in OWN.items() if k != "karpenter.sh/nodepool"}, False),
+        ({k: v for k, v in OWN.items() if k != "karpenter.k8s.aws/ec2nodeclass"}, False),
+        ({"Name": "somebody else's"}, False),
+    ],
+)
+def test_only_instances_with_all_ownership_tags_of_this_cluster_are_ever_listed(
+    account: Account, session: Session, tags: dict[str, str], is_ours: bool
+) -> None:
+    """Source: Karpenter's instance list filters; what is not listed is never ended as an orphan."""
+    place = aws_account.network(account)
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    specification = [{"ResourceType": "instance", "Tags": listed}]
+    answer = aws_account.fleet(account, place, ["m5.large"], TagSpecifications=specification)
+    (instance_id,) = aws_account.launched(answer)
+    provider = AwsProvider(session, AwsOptions(cluster_name="demo"), clock.now)
+
+    found = {i.provider_id.rpartition("/")[2]: i for i in provider.list_instances()}
+
+    assert (instance_id in found) is is_ours
+    if is_ours:
+        assert found[instance_id].node_claim == tags.get("karpenter.sh/nodeclaim", "")
+
+
+def test_many_searches_for_instances_of_claims_are_one_call(
+    account: Account, session: Session
+) -> None:
+    finder = search.make(session)
+    before = calls(account, "ec2:DescribeInstances")
+
+    with ThreadPoolExecutor(40) as threads:
+        found = list(threads.map(lambda n: finder.call("demo", f"none-{n}"), range(40)))
+
+    assert found == [None] * 40
+    assert calls(account, "ec2:DescribeInstances") - before <= 2

@@ -19,6 +19,8 @@ import kubernetes.config
 from daiku_local.world import World
 
 POOL_LABEL = "karpenter.sh/nodepool"
+FLEET_TAG = "aws:ec2:fleet-id"
+"""Tag by which EC2 says which fleet launched an instance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,7 @@ class Observer:
         self._endpoint = world.aws_endpoint
         self._region = world.region
         self._ec2: Any = self._client("ec2")
+        self._told: set[str] = set()
         self._on_demand = cache(self._fetch_on_demand)
         self._spot = cache(self._fetch_spot)
 
@@ -90,6 +93,25 @@ class Observer:
                 for instance in self._instances()
             ),
         )
+
+    def second_choices(self) -> list[tuple[str, str]]:
+        """(pool that had nothing, pool that EC2 took in the same call), for each fleet since this was asked last."""
+        ids: set[str] = {
+            tag["Value"]
+            for instance in self._instances()
+            for tag in instance["Tags"]
+            if tag["Key"] == FLEET_TAG
+        } - self._told
+        if not ids:
+            return []
+        self._told |= ids
+        fleets = self._ec2.describe_fleets(FleetIds=sorted(ids))["Fleets"]
+        return [
+            (_pool(refused), _pool(taken))
+            for fleet in fleets
+            for refused in fleet["Errors"][:1]
+            for taken in fleet["Instances"][:1]
+        ]
 
     def _instances(self) -> list[dict[str, Any]]:
         """Instances of NodePools that cost money: every state before terminated."""
@@ -141,6 +163,11 @@ class Observer:
             InstanceTypes=[instance_type], AvailabilityZone=zone, MaxResults=1
         )
         return float(history["SpotPriceHistory"][0]["SpotPrice"])
+
+
+def _pool(told: dict[str, Any]) -> str:
+    override = told["LaunchTemplateAndOverrides"]["Overrides"]
+    return f"{told['Lifecycle']} {override['InstanceType']} in {override['AvailabilityZone']}"
 
 
 def _instance_id(node: Any) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from daiku_local import inventory, paths, world
+from daiku_local import inventory, paths, weather_client, world
 from daiku_local.demo.diff import shorten
 from daiku_local.demo.observe import Observer, Seen
 from daiku_local.demo.show import Display
@@ -27,6 +27,8 @@ REPLICAS = (5, 100, 0)
 PHASE_SECONDS_MAX = 240
 """A phase that takes longer has failed."""
 LOOK_EVERY_SECONDS = 0.5
+SECOND_CHOICES_SHOWN = 3
+"""Launches whose first choice was sold out, shown after each phase."""
 
 
 class DemoError(Exception):
@@ -51,7 +53,7 @@ def main() -> None:
     began = time.monotonic()
     try:
         report = _run(console, keep=keep)
-    except (DemoError, world.NoWorldError) as error:
+    except (DemoError, world.NoWorldError, weather_client.WeatherError) as error:
         console.print(f"\nThe demo stopped: {error}", style="bold red")
         console.print("The world is left as it is, to be looked at; `daiku local down` removes it.")
         sys.exit(1)
@@ -87,6 +89,11 @@ def _run(console: Console, *, keep: bool) -> dict[str, object]:
     observer = Observer(here, "default", "app=inflate")
     _title(console, "examples/inflate.yaml: a Deployment whose replicas ask for one CPU each")
     _exec(["kubectl", "apply", "-f", str(paths.project_root() / "examples" / "inflate.yaml")])
+    _title(
+        console,
+        "daiku local weather set contested_pools=1: what every launch wants most is sold out",
+    )
+    weather_client.put(here.aws_endpoint, {"contested_pools": 1})
     phases = [_scale(console, observer, replicas) for replicas in REPLICAS]
     report: dict[str, object] = {"pulumi": built, "phases": [asdict(phase) for phase in phases]}
     if keep:
@@ -127,6 +134,8 @@ def _scale(console: Console, observer: Observer, replicas: int) -> Phase:
                     "See `daiku local exec -- kubectl get nodeclaims,pods -o wide` and .daiku/logs/"
                 )
             time.sleep(LOOK_EVERY_SECONDS)
+    for refused, taken in observer.second_choices()[:SECOND_CHOICES_SHOWN]:
+        console.print(f"  EC2 had no {refused}; the same call took {taken}")
     return Phase(
         replicas=replicas,
         running=seen.running,
