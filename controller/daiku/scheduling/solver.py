@@ -35,7 +35,7 @@ def solve(
     grow: bool = True,
     min_values_policy: MinValuesPolicy = "Strict",
     together: bool = False,
-    postpone: bool = True,
+    careful: bool = False,
 ) -> Solution:
     """Place the pods of `problem`.
 
@@ -46,7 +46,8 @@ def solve(
         min_values_policy: Whether a node is made although too few types are left for its `minValues`.
         together: Whether what existing nodes have no room for must share one new node. Pods that cannot have no
             place; those that constraints between pods concern may still get more nodes.
-        postpone: Whether nodes for pods that constraints between pods concern may be chosen with all others.
+        careful: Whether pods that constraints between pods concern are placed one by one, with nodes of their own. That
+            is slow and dear, and done when something comes short that others relied on.
     """
     limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
@@ -57,7 +58,7 @@ def solve(
         per_node_usd_per_hour,
         grow=grow,
         min_values_bind=min_values_policy == "Strict",
-        postpone=postpone,
+        careful=careful,
     )
     if placer is not None:
         residual = placer.place_all(residual)
@@ -79,14 +80,16 @@ def solve(
             _place_on_new(problem, placer, packed, together=together)
         if not _relax(problem, residual, hopeless_only=together):
             break
-    if packed.residual[len(residual) :].any() and not together:
+    relied = packed.residual[len(residual) :].any() and not together
+    if not careful and (relied or (placer is not None and placer.short)):
         # What is left was counted where it cannot be, so whatever relied on it is not to be relied on.
         return solve(
             problem,
             per_node_usd_per_hour=per_node_usd_per_hour,
             grow=grow,
             min_values_policy=min_values_policy,
-            postpone=False,
+            together=together,
+            careful=True,
         )
     return _named(problem, placed, packed, placer, waiting)
 

@@ -39,8 +39,8 @@ def deployment(app: str, count: int, cpu: str, memory: str, rules: dict[str, obj
     return build.pods(count, app, cpu=cpu, memory=memory, labels={"app": app}, **rules)  # pyright: ignore[reportArgumentType]
 
 
-def solve(pods: list[Pod]) -> tuple[Solution, Snapshot]:
-    pools = [build.node_pool(), build.node_class()]
+def solve(pods: list[Pod], limits: dict[str, str] | None = None) -> tuple[Solution, Snapshot]:
+    pools = [build.node_pool(limits=limits), build.node_class()]
     snapshot = build.cluster(*pods, *pools, catalogue_of=CATALOGUE).snapshot(build.NOW)
     return solver.solve(problem.build(pods, snapshot, CATALOGUE)), snapshot
 
@@ -77,6 +77,14 @@ def test_every_constraint_holds_on_nodes_that_the_packer_chose() -> None:
     for app in ("hosts", "alone"):
         on = Counter(i for i, n in enumerate(solved.new_nodes) for p in n.pods if app in p)
         assert max(on.values()) == 1
+
+
+def test_what_a_limit_keeps_from_being_bought_leaves_no_rule_broken() -> None:
+    solved, snapshot = solve(MIXED, limits={"cpu": "24"})
+
+    assert solved.unschedulable
+    assert solved.new_nodes
+    assert objections(solved, snapshot) == []
 
 
 def test_pods_that_only_keep_away_from_each_other_are_a_cap() -> None:

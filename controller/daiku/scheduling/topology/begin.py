@@ -26,7 +26,7 @@ def start(
     *,
     grow: bool,
     min_values_bind: bool,
-    postpone: bool,
+    careful: bool,
 ) -> Placer | None:
     """A solve that has placed nothing yet; None when no constraint concerns any pod.
 
@@ -36,7 +36,7 @@ def start(
         per_node_usd_per_hour: What a node costs beside its instance.
         grow: Whether new nodes may be made.
         min_values_bind: Whether `minValues` is strict.
-        postpone: Whether new nodes may be left to the packer.
+        careful: Whether pods are placed one by one, and no new node is left to the packer.
     """
     topology = problem.topology
     if topology is None:
@@ -73,7 +73,8 @@ def start(
         existing=existing,
         sizes=worth @ problem.requests,
         load=[0.0] * len(cells),
-        caps=postponed.of_classes(topology.host_rules) if postpone else None,
+        careful=careful,
+        caps=None if careful else postponed.of_classes(topology.host_rules),
     )
 
 

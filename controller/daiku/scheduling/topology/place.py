@@ -46,6 +46,10 @@ class Placer:
     order: dict[int, None] = field(default_factory=dict[int, None])
     """Classes in the order in which their first pod found a place."""
     _known_domains: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    careful: bool = False
+    """Whether pods that are spread are placed one by one, so that none goes where others then come short."""
+    short: bool = False
+    """Whether a domain could not take its share of pods that are spread: the others' shares are too large then."""
     caps: list[Cap] | None = None
     """The cap of each class; None when new nodes are made here and nothing is postponed."""
     postponed: dict[tuple[int, Requirements], int] = field(
@@ -147,8 +151,9 @@ class Placer:
         if self.ledger.starts(rules) is None:
             return count
         stuck: dict[int, None] = {}
+        is_spread = any(r.counter in self.ledger.position for r in rules.spread)
         while count:
-            tasks = self._divide(row, count, stuck)
+            tasks = self._divide(row, 1 if self.careful and is_spread else count, stuck)
             if not tasks:
                 break
             for among, quota in tasks:
@@ -156,6 +161,7 @@ class Placer:
                 count -= placed
                 if placed < quota:
                     stuck |= dict.fromkeys(among)
+                    self.short |= is_spread
         return count
 
     def join(self, row: int, count: int, price_most: float) -> int:
