@@ -118,6 +118,7 @@ def _aws(options: Options, environ: Mapping[str, str]) -> AwsProvider:
                 cluster_ca_bundle=options.cluster_ca_bundle,
                 isolated_vpc=options.isolated_vpc,
                 dry_run=not options.disable_dry_run,
+                reserved_capacity=options.settings.is_on("ReservedCapacity"),
                 memory_overhead=options.vm_memory_overhead_percent,
                 reserved_interfaces=options.reserved_enis,
             ),

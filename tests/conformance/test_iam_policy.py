@@ -28,8 +28,6 @@ SAME_RIGHT = {"sqs:DeleteMessageBatch": "sqs:DeleteMessage"}
 NOT_CALLED = {
     "iam:TagInstanceProfile": "CreateInstanceProfile puts tags on what it makes",
     "iam:PassRole": "launches hand the node role over",
-    "ec2:DescribeCapacityReservations": "capacity reservations are not honoured yet",
-    "ec2:DescribePlacementGroups": "placement groups are not honoured yet",
     "arc-zonal-shift:GetManagedResource": "zonal shifts are not honoured yet",
 }
 """What is allowed though no line of code calls it, and why."""

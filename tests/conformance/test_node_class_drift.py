@@ -91,6 +91,17 @@ CASES: dict[str, tuple[NodeClaim, NodeClass, Instance | None, str]] = {
         _claim({"karpenter.sh/capacity-type": "reserved", node_class_drift.RESERVATION: "cr-1"}),
         _class(capacityReservations=[{"id": "cr-2"}]), MACHINE, "CapacityReservationDrift",
     ),
+    "its placement group is another": (
+        _claim({"karpenter.k8s.aws/placement-group-id": "pg-1"}),
+        _class({**STAMP, node_class_drift.RESOLVED_GROUP: "pg-2/cluster"}), MACHINE, "PlacementGroupDrift",
+    ),
+    "its placement group is the same": (
+        _claim({"karpenter.k8s.aws/placement-group-id": "pg-1"}),
+        _class({**STAMP, node_class_drift.RESOLVED_GROUP: "pg-1/cluster"}), MACHINE, "",
+    ),
+    "the class has no placement group any more": (
+        _claim({"karpenter.k8s.aws/placement-group-id": "pg-1"}), _class(), MACHINE, "PlacementGroupDrift",
+    ),
     "hash before image": (_claim(image_id="ami-old"), _class({**STAMP, HASH: "2"}), MACHINE, "NodeClassDrift"),
     "image before groups": (_claim(image_id="ami-old"), _class(securityGroups=[{"id": "sg-1"}]), MACHINE, "AMIDrift"),
     "groups before subnet": (

@@ -20,12 +20,15 @@ KIND: Final = "EC2NodeClass"
 HASH: Final = "karpenter.k8s.aws/ec2nodeclass-hash"
 HASH_VERSION: Final = "karpenter.k8s.aws/ec2nodeclass-hash-version"
 PLACEMENT_GROUP: Final = "karpenter.k8s.aws/placement-group-id"
+RESOLVED_GROUP: Final = "daiku.dev/placement-group"
+"""Annotation of a class: id and strategy of the group that its selector names now."""
 RESERVATION: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
 STATIC: Final = "NodeClassDrift"
 IMAGE: Final = "AMIDrift"
 GROUPS: Final = "SecurityGroupDrift"
 SUBNET: Final = "SubnetDrift"
+GROUP: Final = "PlacementGroupDrift"
 RESERVED: Final = "CapacityReservationDrift"
 
 Json = Mapping[str, Any]
@@ -54,7 +57,10 @@ def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | N
     subnets = [subnet["id"] for subnet in _list(status, "subnets")]
     if subnets and instance.subnet and instance.subnet not in subnets:
         return SUBNET
-    return RESERVED if _lost_reservation(claim, status) else ""
+    if _lost_reservation(claim, status):
+        return RESERVED
+    group = node_class.meta.annotations.get(RESOLVED_GROUP, "").partition("/")[0]
+    return GROUP if claim.meta.labels.get(PLACEMENT_GROUP, "") != group else ""
 
 
 def _hash_differs(claims: Mapping[str, str], classes: Mapping[str, str]) -> bool:

@@ -95,7 +95,9 @@ class NodeClassKeeper:
                 message=ready.message,
             )
 
-    def _write_metadata(self, path: str, found: NodeClass, annotations: Mapping[str, str]) -> str:
+    def _write_metadata(
+        self, path: str, found: NodeClass, annotations: Mapping[str, str | None]
+    ) -> str:
         """Add the finalizer and the hash where they are missing; the object's version after that."""
         changes: dict[str, Any] = {}
         if status.FINALIZER not in found.meta.finalizers:
@@ -122,13 +124,13 @@ class NodeClassKeeper:
         self.client.patch(EC2_NODE_CLASSES.object_path(found.meta.name), body)
         _log.info("node class released", name=found.meta.name)
 
-    def _stamp_claims(self, found: NodeClass, stamp: Mapping[str, str]) -> None:
+    def _stamp_claims(self, found: NodeClass, stamp: Mapping[str, str | None]) -> None:
         """Write our hash on the claims of a class that carries one of another version, so that none drifts by it."""
         known = found.meta.annotations.get(HASH_VERSION)
         if known is None or known == stamp[HASH_VERSION]:
             return
         for claim in self._users(found):
-            annotations = dict(stamp)
+            annotations = {key: stamp[key] for key in (HASH, HASH_VERSION)}
             if claim.is_true("Drifted"):
                 # It differs already; with our hash it would look as if it did not.
                 annotations.pop(HASH)

@@ -11,12 +11,16 @@ from typing import Any, Final
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import errors
 from daiku.cloud.aws.answers import part, parts, words
+from daiku.cloud.aws.node_class import Reserved
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 
 OVERRIDES_MAX: Final = 300
 """Of one request; the cheapest stay."""
+
+BLOCK: Final = "capacity-block"
+INTERRUPTIBLE: Final = "reserved-capacity"
 
 Pool = tuple[str, str, str]
 """instance type, zone, capacity type."""
@@ -35,6 +39,8 @@ class Override:
     """Pods that the machine takes, each with an address."""
     subnet: str = ""
     """Empty: not chosen yet."""
+    reservation: Reserved | None = None
+    """The capacity reservation that its template names."""
 
     @property
     def pool(self) -> Pool:
@@ -131,7 +137,7 @@ def refusal(
 def _request(
     chosen: Sequence[Override], token: str, tags: Sequence[Mapping[str, str]], count: int
 ) -> Json:
-    capacity_type = chosen[0].option.capacity_type
+    capacity_type = _target(chosen[0])
     templates = list(dict.fromkeys(o.template for o in chosen))
     request: Json = {
         "Type": "instant",
@@ -151,11 +157,24 @@ def _request(
             {"ResourceType": kind, "Tags": list(tags)} for kind in ("instance", "volume", "fleet")
         ],
     }
-    if capacity_type == labels.SPOT:
+    if capacity_type == INTERRUPTIBLE:
+        kinds = ["interruptible-capacity-reservation"]
+        request["ReservedCapacityOptions"] = {"ReservationTypes": kinds}
+    elif capacity_type == labels.SPOT:
         request["SpotOptions"] = {"AllocationStrategy": "price-capacity-optimized"}
-    else:
+    elif capacity_type == labels.ON_DEMAND:
         request["OnDemandOptions"] = {"AllocationStrategy": "lowest-price"}
     return request
+
+
+def _target(override: Override) -> str:
+    """How EC2 is asked for the capacity type of an override; an ordinary reservation is an on-demand launch."""
+    reservation = override.reservation
+    if reservation is None:
+        return override.option.capacity_type
+    if reservation.kind == BLOCK:
+        return BLOCK
+    return INTERRUPTIBLE if reservation.interruptible else labels.ON_DEMAND
 
 
 def _override(override: Override) -> Json:

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import block_devices, errors, network_interfaces
+from daiku.cloud.aws import block_devices, errors, network_interfaces, node_class
 from daiku.cloud.aws.answers import part
+from daiku.cloud.aws.fleet import BLOCK
+from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.search import ONLY_RESERVED
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
@@ -158,8 +161,25 @@ def content(
     nodepool: str,
     efas: int = 0,
     is_ipv6: bool = False,
+    reservation: Reserved | None = None,
+    opts_out: bool = False,
+    tenancy: str = "default",
 ) -> Json:
-    """The data of a launch template."""
+    """The data of a launch template.
+
+    Args:
+        found: The node class, with its status.
+        cluster: Name of the cluster.
+        image_id: Image of the machines.
+        user_data: In base64.
+        capacity_type: reserved, spot or on-demand.
+        nodepool: Name of the NodePool.
+        efas: Elastic Fabric Adapters that the claim wants of the type.
+        is_ipv6: Pods have IPv6 addresses.
+        reservation: The capacity reservation that machines are launched in.
+        opts_out: Machines outside reservations leave open ones alone.
+        tenancy: default or dedicated.
+    """
     spec = found.spec
     made: Json = {
         "ImageId": image_id,
@@ -171,9 +191,33 @@ def content(
         "NetworkInterfaces": network_interfaces.requests(found, efas=efas, is_ipv6=is_ipv6),
         "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
     }
+    group = node_class.placement_group(found)
+    placement = {"GroupId": group.id} if group else {}
+    if tenancy != "default":
+        placement["Tenancy"] = tenancy
+    if placement:
+        made["Placement"] = placement
+    if reservation is not None:
+        made["CapacityReservationSpecification"] = {
+            "CapacityReservationPreference": ONLY_RESERVED,
+            "CapacityReservationTarget": {"CapacityReservationId": reservation.id},
+        }
+    elif opts_out:
+        made["CapacityReservationSpecification"] = {"CapacityReservationPreference": "none"}
+    if market := _market(reservation):
+        made["InstanceMarketOptions"] = {"MarketType": market}
     if virtualization := part(spec, "cpuOptions").get("nestedVirtualization"):
         made["CpuOptions"] = {"NestedVirtualization": virtualization}
     return made
+
+
+def _market(reservation: Reserved | None) -> str:
+    """The market of a reservation that is none of the ordinary ones."""
+    if reservation is None:
+        return ""
+    if reservation.kind == BLOCK:
+        return BLOCK
+    return "interruptible-capacity-reservation" if reservation.interruptible else ""
 
 
 def tags(cluster: str, found: NodeClass, more: Mapping[str, str]) -> list[dict[str, str]]:

@@ -288,5 +288,6 @@ def _instance(made: fleet.Made, sold_out: tuple[fleet.Pool, ...]) -> Instance:
         zone=option.zone,
         capacity_type=option.capacity_type,
         image=made.override.image,
+        reservation=made.override.reservation.id if made.override.reservation else "",
         sold_out=sold_out,
     )

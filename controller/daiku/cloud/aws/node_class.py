@@ -14,6 +14,8 @@ from typing import Any, Final
 from daiku.cloud.aws import families
 from daiku.cloud.aws.answers import part, parts, words
 from daiku.cloud.aws.families import Family
+from daiku.cloud.aws.placement_groups import Group
+from daiku.lifecycle.node_class_drift import PLACEMENT_GROUP, RESOLVED_GROUP
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
 
@@ -30,6 +32,7 @@ NOT_HASHED: Final = frozenset(
     }
 )
 """What these select is compared with the machine itself."""
+NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
 _RELEASE: Final = re.compile(r"-v(\d+\.\d+\.\d+)(?:-|$)")
 
 Json = Mapping[str, Any]
@@ -51,6 +54,20 @@ class Image:
     id: str
     requirements: Requirements
     """Which instance types can boot it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserved:
+    """One entry of status.capacityReservations."""
+
+    id: str
+    zone: str
+    instance_type: str
+    kind: str
+    """default or capacity-block."""
+    interruptible: bool
+    usable: bool
+    """Not about to end."""
 
 
 def family(node_class: NodeClass) -> Family:
@@ -110,6 +127,35 @@ def images(node_class: NodeClass) -> tuple[Image, ...]:
         )
         for a in parts(node_class.status, "amis")
     )
+
+
+def reservations(node_class: NodeClass) -> tuple[Reserved, ...]:
+    """The capacity reservations of its status, by id."""
+    return tuple(
+        Reserved(
+            id=r["id"],
+            zone=r["availabilityZone"],
+            instance_type=r["instanceType"],
+            kind=r.get("reservationType") or "default",
+            interruptible=bool(r.get("interruptible")),
+            usable=r.get("state", "active") == "active",
+        )
+        for r in parts(node_class.status, "capacityReservations")
+    )
+
+
+def placement_group(node_class: NodeClass) -> Group | None:
+    """The group that its machines go in, as last resolved; there is no place for it in the status."""
+    if not node_class.spec.get("placementGroupSelector"):
+        return None
+    group_id, slash, strategy = node_class.meta.annotations.get(RESOLVED_GROUP, "").partition("/")
+    return Group(id=group_id, strategy=strategy) if slash else None
+
+
+def own_labels(node_class: NodeClass) -> dict[str, str]:
+    """Labels that its nodes have because of the class itself."""
+    group = placement_group(node_class)
+    return {NODE_CLASS: node_class.meta.name, **({PLACEMENT_GROUP: group.id} if group else {})}
 
 
 def security_groups(node_class: NodeClass) -> list[str]:

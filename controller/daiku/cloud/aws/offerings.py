@@ -4,12 +4,12 @@ What depends only on the type and the node class's sizing is made once and share
 makes new offerings. Requirements are shared too: there are thousands of offerings and a dozen different ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from daiku.cloud.aws import capacity, compatibility, families, node_class
+from daiku.cloud.aws import capacity, compatibility, families, node_class, reserved_offerings
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.families import Family
 from daiku.cloud.aws.instance_types import PREFIX, Facts
@@ -20,7 +20,7 @@ from daiku.model.instance_type import InstanceType, Offering
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
 
-ZONE_ID: Final = "topology.k8s.aws/zone-id"
+ZONE_ID: Final = reserved_offerings.ZONE_ID
 TENANCY: Final = f"{PREFIX}instance-tenancy"
 BUYABLE: Final = (labels.ON_DEMAND, labels.SPOT)
 OPTIONAL: Final = tuple(
@@ -50,6 +50,10 @@ OPTIONAL: Final = tuple(
 """Labels that some nodes do not have; said as DoesNotExist where they do not."""
 
 
+_ShapeKey = tuple[str, Sizing, tuple[tuple[str, str], ...]]
+"""Instance type, sizing, and the labels that nodes of the class have."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
     """What of an instance type does not depend on zones or prices."""
@@ -66,26 +70,42 @@ class Offerings:
 
     region: str
     measured: Measured
-    _shapes: dict[tuple[str, Sizing, str], tuple[Facts, int | None, _Shape]] = field(
-        default_factory=dict[tuple[str, Sizing, str], tuple[Facts, int | None, _Shape]]
+    _shapes: dict[_ShapeKey, tuple[Facts, int | None, _Shape]] = field(
+        default_factory=dict[_ShapeKey, tuple[Facts, int | None, _Shape]]
     )
 
     def make(
-        self, types: Mapping[str, Facts], prices: Prices, found: NodeClass, sizing: Sizing
+        self,
+        types: Mapping[str, Facts],
+        prices: Prices,
+        found: NodeClass,
+        sizing: Sizing,
+        left: Callable[[str], int] = lambda _: 0,
     ) -> tuple[InstanceType, ...]:
-        """Every instance type as `found` would run it, sorted by name."""
+        """Every instance type as `found` would run it, sorted by name; `left`: machines left in a reservation."""
+        reserved: dict[str, list[node_class.Reserved]] = {}
+        for each in node_class.reservations(found):
+            reserved.setdefault(each.instance_type, []).append(each)
         zone_ids = {s.zone: s.zone_id for s in node_class.subnets(found)}
-        images = node_class.images(found)
+        images, group = node_class.images(found), node_class.placement_group(found)
+        strategy = group.strategy if group else ""
+        own = tuple(node_class.own_labels(found).items())
         made: list[InstanceType] = []
         for facts in types.values():
             image = next((i.id for i in images if compatibility.boots(i, facts)), "")
-            shape = self._shape(facts, sizing, found.meta.name, image)
-            usable = bool(image) and not compatibility.obstacle(facts, found)
-            made.append(_instance_type(facts, shape, prices, zone_ids, usable=usable))
+            shape = self._shape(facts, sizing, own, image)
+            usable = bool(image) and not compatibility.obstacle(facts, found, strategy=strategy)
+            one = _instance_type(facts, shape, prices, zone_ids, usable=usable)
+            if mine := [r for r in reserved.get(facts.name, ()) if r.zone in zone_ids]:
+                price = prices.on_demand_price(facts)
+                one = reserved_offerings.add(one, mine, price, zone_ids, left, usable=usable)
+            made.append(one)
         return tuple(made)
 
-    def _shape(self, facts: Facts, sizing: Sizing, class_name: str, image: str) -> _Shape:
-        key = (facts.name, sizing, class_name)
+    def _shape(
+        self, facts: Facts, sizing: Sizing, own: tuple[tuple[str, str], ...], image: str
+    ) -> _Shape:
+        key = (facts.name, sizing, own)
         memory = self.measured.memory(facts.name, image)
         known = self._shapes.get(key)
         if known is not None and known[0] is facts and known[1] == memory:
@@ -93,7 +113,7 @@ class Offerings:
         has = capacity.capacity(facts, sizing, memory)
         kept = capacity.overhead(facts, sizing, has)
         shape = _Shape(
-            _fixed(facts, self.region, class_name, sizing.family),
+            _fixed(facts, self.region, dict(own), sizing.family),
             has,
             kept,
             {r: max(0, amount - kept.get(r, 0)) for r, amount in has.items()},
@@ -102,12 +122,14 @@ class Offerings:
         return shape
 
 
-def _fixed(facts: Facts, region: str, class_name: str, family: Family) -> tuple[Requirement, ...]:
+def _fixed(
+    facts: Facts, region: str, own: Mapping[str, str], family: Family
+) -> tuple[Requirement, ...]:
     known = {
         **facts.labels,
         labels.REGION: region,
         **families.labels_of(family),
-        f"{PREFIX}ec2nodeclass": class_name,
+        **own,
     }
     absent = (label for label in (*OPTIONAL, labels.WINDOWS_BUILD) if label not in known)
     return (

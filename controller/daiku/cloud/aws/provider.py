@@ -21,6 +21,7 @@ from daiku.cloud.aws import (
     node_class,
     pricing,
     repair,
+    reserved_offerings,
     search,
     terminator,
     wishes,
@@ -34,7 +35,9 @@ from daiku.cloud.aws.images import Parameters
 from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.measured import Measured
+from daiku.cloud.aws.node_class import placement_group, reservations
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
+from daiku.cloud.aws.reservations import Counts
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.trial import Trials
 from daiku.cloud.provider import Instance, LaunchedInstance
@@ -52,8 +55,11 @@ TAGGED_MOST: Final = 50
 """Instances that are tagged with their claims after each list: half of EC2's bucket of CreateTags."""
 PROFILE: Final = f"{PREFIX}instance-profile-name"
 """Annotation of a NodeClaim: the profile that its machine was launched with."""
-_log = log.get("aws")
+OFFERED: Final = ("subnets", "amis", "capacityReservations")
+"""Parts of a node class's status that decide what is on offer."""
 LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
+
+_log = log.get("aws")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +74,8 @@ class AwsOptions:
     isolated_vpc: bool = False
     dry_run: bool = True
     """Whether a node class is tried before it is Ready."""
+    reserved_capacity: bool = True
+    """Whether capacity reservations are used, as Karpenter's gate ReservedCapacity says."""
     memory_overhead: float = 0.075
     """Share of the memory that the hypervisor keeps, 0 to 1."""
     reserved_interfaces: int = 0
@@ -89,6 +97,7 @@ class AwsProvider:
     trials: Trials = field(init=False)
     measured: Measured = field(default_factory=Measured)
     """Memory that nodes have shown."""
+    reserved: Counts = field(default_factory=Counts)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
     _terminator: Batcher[str, str, str] = field(init=False)
@@ -136,14 +145,17 @@ class AwsProvider:
             key = (
                 each.meta.uid,
                 repr(each.spec),
-                repr([each.status.get("subnets"), each.status.get("amis")]),
+                repr([each.status.get(name) for name in OFFERED]),
+                node_class.placement_group(each),
+                tuple(self.reserved.left(r.id) for r in node_class.reservations(each)),
                 id(types),
                 id(prices),
                 self.measured.version,
             )
             known = self._made.get(each.ref)
             if known is None or known[0] != key:
-                known = (key, self._offerings.make(types, prices, each, self.sizing(each)))
+                sizing, left = self.sizing(each), self.reserved.left
+                known = (key, self._offerings.make(types, prices, each, sizing, left))
             made[each.ref] = known
         self._made = made
         return Catalogue(version=version, instance_types={ref: t for ref, (_, t) in made.items()})
@@ -155,6 +167,10 @@ class AwsProvider:
         if not node_class.ready or node_class.meta.deleted is not None:
             why = node_class.why_not_ready or "it is being deleted"
             raise errors.NodeClassNotReady(f"EC2NodeClass {node_class.meta.name!r}: {why}")
+        if node_class.spec.get("placementGroupSelector") and placement_group(node_class) is None:
+            raise errors.NodeClassNotReady(
+                f"EC2NodeClass {node_class.meta.name!r}: its placement group is not known yet"
+            )
         plan = wishes.Plan(
             claim=node_claim,
             node_class=node_class,
@@ -162,8 +178,16 @@ class AwsProvider:
             options=options,
             types=self._known(),
             cluster=self.cluster(),
+            left=self.reserved.left if self.options.reserved_capacity else None,
         )
-        return self._launched(self._launcher.launch(plan), plan)
+        try:
+            instance = self._launcher.launch(plan)
+        except errors.InsufficientCapacity as error:
+            self.reserved.exhaust(reservations(node_class), error.sold_out)
+            raise
+        if instance.reservation:
+            self.reserved.take(instance.reservation)
+        return self._launched(instance, plan)
 
     def terminate(self, provider_id: str) -> None:
         """Begin to end an instance.
@@ -266,11 +290,14 @@ class AwsProvider:
             labels.REGION: self.session.region,
             labels.ZONE: instance.zone,
             labels.CAPACITY_TYPE: instance.capacity_type,
-            f"{PREFIX}ec2nodeclass": plan.node_class.meta.name,
-            TENANCY: "default",
+            **node_class.own_labels(plan.node_class),
+            TENANCY: wishes.tenancy(plan.claim),
             ZONE_ID: zone_ids.get(instance.zone, ""),
             labels.NODEPOOL: plan.claim.meta.labels.get(labels.NODEPOOL, ""),
         }
+        known = node_class.reservations(plan.node_class)
+        if used := next((r for r in known if r.id == instance.reservation), None):
+            own |= reserved_offerings.labels_of(used)
         return LaunchedInstance(
             provider_id=_provider_id(instance.zone, instance.instance_id),
             instance_type=instance.instance_type,

@@ -5,12 +5,12 @@ Claims that ask at once share a call: the filter of one call names up to 200 of 
 Source: Karpenter's DescribeInstances batching (100 ms idle, 1 s at most); EC2's limit of 200 values of a filter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from daiku.cloud import errors
-from daiku.cloud.aws.answers import parts
+from daiku.cloud.aws.answers import part, parts
 from daiku.cloud.aws.batching import Batcher
 from daiku.cloud.aws.fleet import Pool
 from daiku.cloud.aws.session import Session
@@ -18,6 +18,7 @@ from daiku.model import labels
 
 NODE_CLAIM_TAG: Final = "karpenter.sh/nodeclaim"
 ALIVE: Final = ("pending", "running", "stopping", "stopped")
+ONLY_RESERVED: Final = "capacity-reservations-only"
 OPEN_SECONDS: Final = 0.1
 """How long others may join."""
 CLAIMS_MAX: Final = 200
@@ -32,6 +33,8 @@ class Instance:
     zone: str
     capacity_type: str
     image: str
+    reservation: str = ""
+    """The capacity reservation that it runs in."""
     sold_out: tuple[Pool, ...] = ()
 
 
@@ -66,13 +69,26 @@ def _find(session: Session, cluster: str, claims: list[str]) -> dict[str, Instan
         for reservation in page["Reservations"]:
             for each in reservation["Instances"]:
                 tags = {t["Key"]: t["Value"] for t in parts(each, "Tags")}
-                spot = each.get("InstanceLifecycle") == "spot"
+                used = _reservation(each)
                 instance = Instance(
                     instance_id=each["InstanceId"],
                     instance_type=each["InstanceType"],
                     zone=each["Placement"]["AvailabilityZone"],
-                    capacity_type=labels.SPOT if spot else labels.ON_DEMAND,
+                    capacity_type=_capacity_type(each, used),
                     image=each.get("ImageId", ""),
+                    reservation=used,
                 )
                 found.setdefault(tags.get(NODE_CLAIM_TAG, ""), instance)
     return found
+
+
+def _reservation(each: Mapping[str, Any]) -> str:
+    """The reservation that an instance was launched for; one that it only happens to fill is none."""
+    wanted = part(each, "CapacityReservationSpecification").get("CapacityReservationPreference")
+    return each.get("CapacityReservationId", "") if wanted == ONLY_RESERVED else ""
+
+
+def _capacity_type(each: Mapping[str, Any], reservation: str) -> str:
+    if each.get("InstanceLifecycle") == "spot":
+        return labels.SPOT
+    return labels.RESERVED if reservation else labels.ON_DEMAND

@@ -15,6 +15,8 @@ from daiku.cloud.aws import (
     images,
     instance_profiles,
     node_class,
+    placement_groups,
+    reservations,
     selectors,
     trial,
     validation,
@@ -24,7 +26,7 @@ from daiku.cloud.aws.capacity import PODS_DEFAULT
 from daiku.cloud.aws.instance_types import PREFIX
 from daiku.cloud.aws.provider import AwsProvider
 from daiku.cloud.aws.user_data import Boot
-from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION, RESOLVED_GROUP
 from daiku.model import labels
 from daiku.model.condition import Condition, Status
 from daiku.model.nodeclass import NodeClass
@@ -43,8 +45,8 @@ class Resolved:
     fields: Mapping[str, Any]
     """subnets, securityGroups, amis, instanceProfile."""
     conditions: tuple[Condition, ...]
-    annotations: Mapping[str, str]
-    """The static hash, for the object's metadata."""
+    annotations: Mapping[str, str | None]
+    """The static hash and what the status has no place for, for the object's metadata; None: none such."""
 
 
 def resolve(
@@ -58,6 +60,7 @@ def resolve(
         now: What is deprecated is deprecated before that.
         pools: What the NodePools that name the class require.
     """
+    group, group_condition = _group(provider, found)
     known_parts: list[Part] = [
         _tried("AMIsReady", found, ("amis",), lambda: _amis(provider, found, now)),
         _tried("SubnetsReady", found, ("subnets",), lambda: _subnets(provider, found)),
@@ -65,9 +68,17 @@ def resolve(
         _tried(
             "InstanceProfileReady", found, ("instanceProfile",), lambda: _profile(provider, found)
         ),
-        ({}, _yes("PlacementGroupReady")),
-        ({}, _yes("CapacityReservationsReady")),
+        ({}, group_condition),
     ]
+    if provider.options.reserved_capacity:
+        known_parts.append(
+            _tried(
+                "CapacityReservationsReady",
+                found,
+                ("capacityReservations",),
+                lambda: _reservations(provider, found, now),
+            )
+        )
     known = [condition for _, condition in known_parts]
     fields = {name: value for each, _ in known_parts for name, value in each.items()}
     known.append(_validation(provider, replace(found, status=fields), known, pools))
@@ -76,7 +87,11 @@ def resolve(
     return Resolved(
         fields,
         tuple(_stamped(condition, generation) for condition in known),
-        {HASH: node_class.static_hash(found), HASH_VERSION: node_class.HASH_VERSION},
+        {
+            HASH: node_class.static_hash(found),
+            HASH_VERSION: node_class.HASH_VERSION,
+            RESOLVED_GROUP: group,
+        },
     )
 
 
@@ -128,6 +143,15 @@ def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
     return {"amis": listed}, _yes("AMIsReady")
 
 
+def _reservations(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
+    """Reservations are a bonus: none is no reason not to launch."""
+    terms = node_class.terms(found, "capacityReservation")
+    resolved = reservations.find(provider.session, terms, now) if terms else []
+    provider.reserved.learn(resolved)
+    listed = [each.to_wire() for each in resolved]
+    return {"capacityReservations": listed}, _yes("CapacityReservationsReady")
+
+
 def _subnets(provider: AwsProvider, found: NodeClass) -> Part:
     terms = node_class.terms(found, "subnet")
     resolved = selectors.subnets(provider.session, terms)
@@ -158,6 +182,31 @@ def _groups(provider: AwsProvider, found: NodeClass) -> Part:
         )
     listed = [{"id": g.id, "name": g.name} for g in resolved]
     return {"securityGroups": listed}, _yes("SecurityGroupsReady")
+
+
+def _group(provider: AwsProvider, found: NodeClass) -> tuple[str | None, Condition]:
+    """The placement group as it is kept in an annotation, and what to say of it."""
+    selector = part(found.spec, "placementGroupSelector")
+    kind = "PlacementGroupReady"
+    if not selector:
+        return None, _yes(kind)
+    kept = found.meta.annotations.get(RESOLVED_GROUP)
+    try:
+        group = placement_groups.find(provider.session, selector)
+    except cloud_errors.CloudError as error:
+        known = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
+        if known is not None and not isinstance(error, cloud_errors.Denied):
+            return kept, known
+        return kept, _no(kind, "PlacementGroupResolutionFailed", f"{error} ({error.code})")
+    if group is None:
+        wanted = selector.get("id") or selector.get("name")
+        return None, _no(
+            kind,
+            "PlacementGroupNotFound",
+            f"placementGroupSelector names {wanted!r}, of which {provider.session.region} has none that is "
+            "available: create it, or name another",
+        )
+    return f"{group.id}/{group.strategy}", _yes(kind)
 
 
 def _profile(provider: AwsProvider, found: NodeClass) -> Part:

@@ -21,19 +21,12 @@ OURS: Final = (
 )
 """Tags that say whose a machine is."""
 CLUSTER_TAG: Final = "kubernetes.io/cluster"
-UNSUPPORTED: Final = ("capacityReservationSelectorTerms", "placementGroupSelector")
-"""Fields that are not honoured: refused rather than ignored."""
 
 
 def problems(found: NodeClass) -> list[tuple[str, str]]:
     """Why no machine can be made from it: (reason, sentence) pairs; empty when one can."""
     family = node_class.family(found)
-    made = [
-        ("UnsupportedField", f"spec.{field} is not supported: take it out")
-        for field in UNSUPPORTED
-        if found.spec.get(field)
-    ]
-    made.extend(kubelet.problems(node_class.kubelet(found), family))
+    made = kubelet.problems(node_class.kubelet(found), family)
     made.extend(("TagValidationFailed", sentence) for sentence in _tags(found))
     users = user_data.problem(family.name, str(found.spec.get("userData") or ""))
     return [*made, users] if users else made

@@ -4,20 +4,32 @@ Types that differ in what the template must say (image, number of pods) need tem
 uses is left open: that is chosen when the call is made.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from daiku.cloud import errors as cloud_errors
-from daiku.cloud.aws import capacity, compatibility, fleet, launch_templates, node_class, user_data
+from daiku.cloud.aws import (
+    capacity,
+    compatibility,
+    fleet,
+    launch_templates,
+    node_class,
+    reserved_offerings,
+    user_data,
+)
 from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.cluster import Cluster
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
+from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.offerings import TENANCY
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
+
+DEFAULT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +42,18 @@ class Plan:
     options: Sequence[LaunchOption]
     types: Mapping[str, Facts]
     cluster: Cluster
+    left: Callable[[str], int] | None = None
+    """Machines left in a capacity reservation; None: reservations are not used."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What machines must differ in to need launch templates of their own."""
+
+    image: str
+    pods: int
+    efas: int
+    reservation: Reserved | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +94,8 @@ def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
     zones = {s.zone for s in node_class.subnets(plan.node_class)}
     images = node_class.images(plan.node_class)
     wants_efa = plan.claim.requests.get(capacity.EFA, 0) > 0
-    contents: dict[tuple[str, int, int], dict[str, Any]] = {}
-    chosen: list[tuple[LaunchOption, tuple[str, int, int]]] = []
+    contents: dict[_Key, dict[str, Any]] = {}
+    chosen: list[tuple[LaunchOption, _Key]] = []
     for option in plan.options:
         facts = plan.types.get(option.instance_type)
         if facts is None or option.zone not in zones:
@@ -79,9 +103,13 @@ def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
         image = next((i.id for i in images if compatibility.boots(i, facts)), "")
         if not image:
             continue
-        key = (image, capacity.pods(facts, plan.sizing), facts.efa_max if wants_efa else 0)
+        reservation = _reservation(plan, option)
+        if reservation is None and option.capacity_type == labels.RESERVED:
+            continue
+        efas = facts.efa_max if wants_efa else 0
+        key = _Key(image, capacity.pods(facts, plan.sizing), efas, reservation)
         if key not in contents:
-            contents[key] = _content(plan, *key, option.capacity_type)
+            contents[key] = _content(plan, key, option.capacity_type)
         chosen.append((option, key))
     if not chosen:
         raise cloud_errors.InsufficientCapacity(
@@ -92,9 +120,20 @@ def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
     made = templates.ensure(list(contents.values()), plan.node_class, nodepool)
     names = dict(zip(contents, made, strict=True))
     return [
-        fleet.Override(option=o, image=key[0], template=names[key], pods=key[1])
+        fleet.Override(
+            option=o,
+            image=key.image,
+            template=names[key],
+            pods=key.pods,
+            reservation=key.reservation,
+        )
         for o, key in chosen
     ]
+
+
+def tenancy(claim: NodeClaim) -> str:
+    """Whether machines share their host: default if the claim allows that, else dedicated."""
+    return DEFAULT if claim.requirements.get(TENANCY).has(DEFAULT) else "dedicated"
 
 
 def tags(plan: Plan, more: Mapping[str, str] | None = None) -> list[dict[str, str]]:
@@ -104,9 +143,14 @@ def tags(plan: Plan, more: Mapping[str, str] | None = None) -> list[dict[str, st
     return launch_templates.tags(plan.cluster.name, plan.node_class, own)
 
 
-def _content(
-    plan: Plan, image: str, pods_max: int, efas: int, capacity_type: str
-) -> dict[str, Any]:
+def _reservation(plan: Plan, option: LaunchOption) -> Reserved | None:
+    if option.capacity_type != labels.RESERVED or plan.left is None:
+        return None
+    known = node_class.reservations(plan.node_class)
+    return reserved_offerings.choose(known, option.instance_type, option.zone, plan.left)
+
+
+def _content(plan: Plan, key: _Key, capacity_type: str) -> dict[str, Any]:
     claim, found = plan.claim, plan.node_class
     boot = user_data.Boot(
         cluster=plan.cluster,
@@ -119,17 +163,20 @@ def _content(
         },
         taints=(*claim.taints, *claim.startup_taints),
         kubelet=node_class.kubelet(found),
-        pods_max=pods_max,
+        pods_max=key.pods,
         raid0=plan.sizing.raid0,
         image_version=node_class.bottlerocket_version(found),
     )
     return launch_templates.content(
         found=found,
         cluster=plan.cluster.name,
-        image_id=image,
+        image_id=key.image,
         user_data=user_data.render(boot),
         capacity_type=capacity_type,
         nodepool=claim.meta.labels.get(labels.NODEPOOL, ""),
-        efas=efas,
+        efas=key.efas,
+        reservation=key.reservation,
+        opts_out=plan.left is not None,
+        tenancy=tenancy(claim),
         is_ipv6=plan.cluster.is_ipv6,
     )

@@ -21,6 +21,7 @@ from daiku_local.aws.ec2 import (
     instances,
     launch,
     lifecycle,
+    reservations,
     spot_prices,
     templates,
 )
@@ -232,6 +233,8 @@ def _launch(
     left = count if scarce is None else cloud.weather.left(scarce)
     if scarce is not None and left == 0:
         raise instances.sold_out(order.instance_type, zone, scarce.code, scarce.message)
+    room = reservations.admitted(cloud, order.merged, order.instance_type, zone)
+    left = left if room is None else min(left, room)
     free = max(1, min(count, left, int(order.place.subnet.available_ip_address_count)))
     launched = [str(instance.id) for instance in launch.perform(cloud, order, free)]
     cloud.weather.use(scarce, len(launched))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from daiku_local.aws.cloud import Asked, Cloud
-from daiku_local.aws.ec2 import facts, filters, launch, lifecycle, templates
+from daiku_local.aws.ec2 import facts, filters, launch, lifecycle, reservations, templates
 from daiku_local.aws.ec2.records import Launch
 from daiku_local.aws.errors import AwsError
 from daiku_local.aws.wire import models, xml
@@ -135,6 +135,7 @@ def show(cloud: Cloud, instance: Any) -> dict[str, Any]:
         "Placement": {
             "AvailabilityZone": instance.placement.zone,
             "GroupName": instance.placement.group_name,
+            "GroupId": (launched.template.get("Placement") or {}).get("GroupId"),
             "Tenancy": instance.placement.tenancy,
         },
         "State": lifecycle.state_of(instance),
@@ -163,11 +164,27 @@ def show(cloud: Cloud, instance: Any) -> dict[str, Any]:
     if instance.state_reason.code:
         reason = instance.state_reason
         shown["StateReason"] = {"Code": reason.code, "Message": reason.message}
+    shown |= _reserved(launched)
     if launched.profile_arn:
         shown["IamInstanceProfile"] = {"Arn": launched.profile_arn, "Id": launched.profile_id}
     if 0 in instance.nics:
         shown.update(_network(cloud, instance))
     return shown
+
+
+def _reserved(launched: Launch) -> dict[str, Any]:
+    wanted = reservations.wanted(launched.template)
+    specification: dict[str, Any] = {"CapacityReservationPreference": wanted.preference}
+    if not wanted.target:
+        return {"CapacityReservationSpecification": specification}
+    target = {"CapacityReservationId": wanted.target}
+    return {
+        "CapacityReservationId": wanted.target,
+        "CapacityReservationSpecification": {
+            **specification,
+            "CapacityReservationTarget": target,
+        },
+    }
 
 
 def _network(cloud: Cloud, instance: Any) -> dict[str, Any]:
@@ -266,6 +283,7 @@ def run(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     lifecycle.check_dry_run(asked)
     if cloud.weather.is_sold_out(order.instance_type, order.place.zone, capacity_type):
         raise sold_out(order.instance_type, order.place.zone)
+    reservations.admitted(cloud, merged, order.instance_type, order.place.zone)
     instances = launch.perform(cloud, order, int(asked.get("MaxCount") or 1))
     pool = order.instance_type, order.place.zone, capacity_type
     cloud.weather.use(cloud.weather.shortage(*pool), len(instances))

@@ -58,6 +58,10 @@ class Launches:
 
     by_instance: dict[str, Launch] = field(default_factory=dict[str, Launch])
     """Launches by instance id."""
+    reserved: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Capacity reservations by id."""
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Placement groups by name."""
     impaired: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
     """For each instance that was broken on request: which check fails, and since when."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))

@@ -1,0 +1,101 @@
+"""What a type's capacity reservations add to the ways of buying it: machines that are paid for already.
+
+Their price is next to nothing, so that they are used first, and in the order of what they would cost otherwise.
+
+Source: Karpenter's reserved offerings and their labels.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from daiku.cloud.aws.instance_types import PREFIX
+from daiku.cloud.aws.node_class import Reserved
+from daiku.model import labels
+from daiku.model.instance_type import InstanceType, Offering
+from daiku.model.requirements import Requirement, Requirements
+
+ID: Final = f"{PREFIX}capacity-reservation-id"
+KIND: Final = f"{PREFIX}capacity-reservation-type"
+INTERRUPTIBLE: Final = f"{PREFIX}capacity-reservation-interruptible"
+ZONE_ID: Final = "topology.k8s.aws/zone-id"
+PAID_FOR: Final = 10_000_000
+"""What the on-demand price is divided by."""
+_NOT_RESERVED: Final = tuple(
+    Requirement.parse(key, "DoesNotExist") for key in (ID, KIND, INTERRUPTIBLE)
+)
+
+
+def labels_of(reserved: Reserved) -> dict[str, str]:
+    """What the nodes of a reservation say of it."""
+    return {
+        ID: reserved.id,
+        KIND: reserved.kind,
+        INTERRUPTIBLE: "true" if reserved.interruptible else "false",
+    }
+
+
+def add(
+    found: InstanceType,
+    mine: Sequence[Reserved],
+    price: float | None,
+    zone_ids: Mapping[str, str],
+    left: Callable[[str], int],
+    *,
+    usable: bool,
+) -> InstanceType:
+    """The type with its reservations on offer as well.
+
+    Args:
+        found: The type without them.
+        mine: Its reservations in zones that the node class has a subnet in.
+        price: On demand, in dollars an hour.
+        zone_ids: Zone -> zone id.
+        left: Machines left in a reservation.
+        usable: Whether its machines can be made at all.
+    """
+    own = [
+        Offering(
+            requirements=Requirements.from_labels(
+                {
+                    labels.ZONE: each.zone,
+                    labels.CAPACITY_TYPE: labels.RESERVED,
+                    **({ZONE_ID: zone_ids[each.zone]} if zone_ids[each.zone] else {}),
+                    **labels_of(each),
+                }
+            ),
+            zone=each.zone,
+            capacity_type=labels.RESERVED,
+            price_usd_per_hour=(price or 0.0) / PAID_FOR,
+            available=usable and each.usable and left(each.id) > 0,
+        )
+        for each in mine
+    ]
+    others = [
+        dataclasses.replace(o, requirements=o.requirements & Requirements.of(*_NOT_RESERVED))
+        for o in found.offerings
+    ]
+    ways = found.requirements.get(labels.CAPACITY_TYPE).sorted_values()
+    known = found.requirements.without(ID, KIND, INTERRUPTIBLE, labels.CAPACITY_TYPE)
+    each_label = {
+        key: sorted({labels_of(r)[key] for r in mine}) for key in (ID, KIND, INTERRUPTIBLE)
+    }
+    return dataclasses.replace(
+        found,
+        offerings=(*others, *own),
+        requirements=known
+        & Requirements.of(
+            Requirement.parse(labels.CAPACITY_TYPE, "In", (*ways, labels.RESERVED)),
+            *(Requirement.parse(key, "In", values) for key, values in each_label.items()),
+        ),
+    )
+
+
+def choose(
+    reservations: Sequence[Reserved], instance_type: str, zone: str, left: Callable[[str], int]
+) -> Reserved | None:
+    """The reservation that a machine is launched in: the one with most left, then by id."""
+    fit = [
+        r for r in reservations if (r.instance_type, r.zone) == (instance_type, zone) and r.usable
+    ]
+    return min(fit, key=lambda r: (-left(r.id), r.id), default=None)
