@@ -121,10 +121,14 @@ def _aws(options: Options, environ: Mapping[str, str]) -> AwsProvider:
                 reserved_capacity=options.settings.is_on("ReservedCapacity"),
                 memory_overhead=options.vm_memory_overhead_percent,
                 reserved_interfaces=options.reserved_enis,
+                zonal_shift=options.enable_zonal_shift,
             ),
             clock.now,
         )
         provider.cluster()
+        if options.enable_zonal_shift:
+            # Told at start, not by launches into a zone that is to be left alone.
+            provider.shifted_zones()
     except (NoRegionError, CloudError) as error:
         raise StartError(str(error)) from error
     return provider

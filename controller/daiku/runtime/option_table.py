@@ -205,6 +205,14 @@ TABLE: Final = (
         "a batch of pods ends after this at the latest",
     ),
     Option(
+        "ENABLE_ZONAL_SHIFT",
+        "false",
+        _TRUTH,
+        _truth,
+        "enable_zonal_shift",
+        "nothing is launched in zones that the cluster is shifted away from",
+    ),
+    Option(
         "DISABLE_DRY_RUN",
         "false",
         _TRUTH,
@@ -334,7 +342,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "IGNORE_DRA_REQUESTS": (("true",), "pods with resource claims are never planned for"),
     "SCHEDULER_CONFIG": ((), "pods get no default spread constraints"),
     "EKS_CONTROL_PLANE": (("true", "false"), "the control plane is always that of EKS"),
-    "ENABLE_ZONAL_SHIFT": (("false",), "zonal shifts are not read"),
     "AMI_REFRESH_INTERVAL": ((), "images are looked up with their node class"),
     "SUBNET_REFRESH_INTERVAL": ((), "subnets are looked up with their node class"),
     "AWS_FEATURE_GATES": ((), "there are none"),

@@ -31,6 +31,7 @@ class Options:
     """Base64 of the API server's CA as nodes get it; empty: ask EKS."""
     isolated_vpc: bool = False
     disable_dry_run: bool = False
+    enable_zonal_shift: bool = False
     vm_memory_overhead_percent: float = 0.075
     reserved_enis: int = 0
     interruption_queue: str = ""

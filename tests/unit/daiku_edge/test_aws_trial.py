@@ -18,6 +18,7 @@ from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.pace import Pace
 from daiku.cloud.aws.trial import Case, Trials, Verdict
 from daiku.cloud.aws.user_data import Boot
+from daiku.disruption.node_class_drift import HASH
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
@@ -267,6 +268,17 @@ def test_a_change_asks_anew(change: Any) -> None:
     trials.verdict(_case(change(found)))
 
     assert ec2.operations.count("create_fleet") == 2
+
+
+def test_annotations_of_our_own_ask_nothing() -> None:
+    ec2 = Ec2()
+    trials, found = _trials(ec2), aws_facts.node_class()
+    trials.verdict(_case(found))
+    stamped = replace(found, meta=replace(found.meta, annotations={HASH: "1"}))
+
+    trials.verdict(_case(stamped))
+
+    assert ec2.operations.count("create_fleet") == 1
 
 
 GPU_POOL = Requirements.of(Requirement.parse(labels.INSTANCE_TYPE, "In", ("g5.xlarge",)))

@@ -25,6 +25,9 @@ class Cluster:
     version: str
     """Minor version, such as "1.34"."""
 
+    arn: str = ""
+    """Its ARN; empty where nobody asked EKS."""
+
     @property
     def dns_address(self) -> str:
         """Address of the cluster's DNS Service."""
@@ -57,4 +60,5 @@ def describe(session: Session, name: str, *, endpoint: str = "", ca_bundle: str 
         or network.get("serviceIpv6Cidr")
         or "10.100.0.0/16",
         version=found["version"],
+        arn=found.get("arn", ""),
     )

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from daiku.cloud.aws import families
 from daiku.cloud.aws.answers import part, parts, words
@@ -163,8 +163,25 @@ def security_groups(node_class: NodeClass) -> list[str]:
     return [g["id"] for g in parts(node_class.status, "securityGroups")]
 
 
-def static_hash(node_class: NodeClass) -> str:
-    """What changes when machines made from the node class would come out differently."""
+def static_hash(node_class: NodeClass, certificate_authority: str) -> str:
+    """What changes when machines made from the node class would come out differently.
+
+    Neither the order of lists counts nor what is empty; of the kubelet's settings every letter does.
+    """
     hashed = {k: v for k, v in node_class.spec.items() if k not in NOT_HASHED}
-    text = json.dumps([hashed, family(node_class).name], sort_keys=True, separators=(",", ":"))
+    settings: Json = hashed.pop("kubelet", None) or {}
+    read: list[Any] = [_canonical(hashed), family(node_class).name, certificate_authority, settings]
+    text = json.dumps(read, sort_keys=True, separators=(",", ":"))
     return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))
+
+
+def _canonical(value: Any) -> Any:
+    """The same for values that mean the same: without what is empty, lists sorted. False is a wish, not nothing."""
+    if isinstance(value, Mapping):
+        known = cast("Json", value)
+        made = {key: _canonical(each) for key, each in known.items()}
+        return {key: each for key, each in made.items() if each not in ("", [], {}, None)}
+    if isinstance(value, list):
+        items = [_canonical(each) for each in cast("list[Any]", value)]
+        return sorted(items, key=lambda each: json.dumps(each, sort_keys=True))
+    return value

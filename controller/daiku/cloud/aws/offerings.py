@@ -4,7 +4,7 @@ What depends only on the type and the node class's sizing is made once and share
 makes new offerings. Requirements are shared too: there are thousands of offerings and a dozen different ones.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -50,6 +50,17 @@ OPTIONAL: Final = tuple(
 """Labels that some nodes do not have; said as DoesNotExist where they do not."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What changes while machines run."""
+
+    left: Callable[[str], int] = lambda _: 0
+    """Machines left in a capacity reservation, by its id."""
+    shifted: frozenset[str] = frozenset()
+    """Ids of zones that the cluster is shifted away from: nothing is bought there."""
+
+
+FRESH: Final = Moment()
 _ShapeKey = tuple[str, Sizing, tuple[tuple[str, str], ...]]
 """Instance type, sizing, and the labels that nodes of the class have."""
 
@@ -80,9 +91,9 @@ class Offerings:
         prices: Prices,
         found: NodeClass,
         sizing: Sizing,
-        left: Callable[[str], int] = lambda _: 0,
+        now: Moment = FRESH,
     ) -> tuple[InstanceType, ...]:
-        """Every instance type as `found` would run it, sorted by name; `left`: machines left in a reservation."""
+        """Every instance type as `found` would run it, sorted by name."""
         reserved: dict[str, list[node_class.Reserved]] = {}
         for each in node_class.reservations(found):
             reserved.setdefault(each.instance_type, []).append(each)
@@ -95,10 +106,11 @@ class Offerings:
             image = next((i.id for i in images if compatibility.boots(i, facts)), "")
             shape = self._shape(facts, sizing, own, image)
             usable = bool(image) and not compatibility.obstacle(facts, found, strategy=strategy)
-            one = _instance_type(facts, shape, prices, zone_ids, usable=usable)
+            open_zones = {z: i for z, i in zone_ids.items() if usable and i not in now.shifted}
+            one = _instance_type(facts, shape, prices, zone_ids, open_zones)
             if mine := [r for r in reserved.get(facts.name, ()) if r.zone in zone_ids]:
                 price = prices.on_demand_price(facts)
-                one = reserved_offerings.add(one, mine, price, zone_ids, left, usable=usable)
+                one = reserved_offerings.add(one, mine, price, zone_ids, open_zones, left=now.left)
             made.append(one)
         return tuple(made)
 
@@ -140,7 +152,11 @@ def _fixed(
 
 
 def _instance_type(
-    facts: Facts, shape: _Shape, prices: Prices, zone_ids: Mapping[str, str], *, usable: bool
+    facts: Facts,
+    shape: _Shape,
+    prices: Prices,
+    zone_ids: Mapping[str, str],
+    open_zones: Container[str],
 ) -> InstanceType:
     zones = tuple(zone for zone in facts.zones if zone in zone_ids)
     ways = tuple(way for way in BUYABLE if way in facts.usage_classes)
@@ -148,7 +164,11 @@ def _instance_type(
         offering
         for zone in zones
         for way in ways
-        if (offering := _offering(facts, prices, zone, zone_ids[zone], way, usable=usable))
+        if (
+            offering := _offering(
+                facts, prices, zone, zone_ids[zone], way, usable=zone in open_zones
+            )
+        )
         is not None
     )
     requirements = Requirements.of(

@@ -25,6 +25,7 @@ from daiku.cloud.aws import (
     search,
     terminator,
     wishes,
+    zonal_shift,
 )
 from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.answers import parts
@@ -36,7 +37,7 @@ from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.measured import Measured
 from daiku.cloud.aws.node_class import placement_group, reservations
-from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Offerings
+from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Moment, Offerings
 from daiku.cloud.aws.reservations import Counts
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.trial import Trials
@@ -79,6 +80,8 @@ class AwsOptions:
     memory_overhead: float = 0.075
     """Share of the memory that the hypervisor keeps, 0 to 1."""
     reserved_interfaces: int = 0
+    zonal_shift: bool = False
+    """Whether zones that the cluster is shifted away from are left alone."""
 
 
 @dataclass(slots=True)
@@ -103,6 +106,7 @@ class AwsProvider:
     _terminator: Batcher[str, str, str] = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _cluster: tuple[Cluster, datetime] | None = None
+    _shifted: frozenset[str] = frozenset()
     _types: tuple[Mapping[str, Facts], datetime] | None = None
     _prices: pricing.PriceBook = field(init=False)
     _made: dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]] = field(
@@ -140,6 +144,7 @@ class AwsProvider:
         """List every instance type for each node class that is ready; the very same tuples when nothing changed."""
         ready = [each for each in node_classes if each.ready and each.meta.deleted is None]
         types, prices = self._fetch()
+        moment = Moment(left=self.reserved.left, shifted=self._shifted_now())
         made: dict[NodeClassRef, tuple[object, tuple[InstanceType, ...]]] = {}
         for each in ready:
             key = (
@@ -147,6 +152,7 @@ class AwsProvider:
                 repr(each.spec),
                 repr([each.status.get(name) for name in OFFERED]),
                 node_class.placement_group(each),
+                moment.shifted,
                 tuple(self.reserved.left(r.id) for r in node_class.reservations(each)),
                 id(types),
                 id(prices),
@@ -154,8 +160,8 @@ class AwsProvider:
             )
             known = self._made.get(each.ref)
             if known is None or known[0] != key:
-                sizing, left = self.sizing(each), self.reserved.left
-                known = (key, self._offerings.make(types, prices, each, sizing, left))
+                sizing = self.sizing(each)
+                known = (key, self._offerings.make(types, prices, each, sizing, moment))
             made[each.ref] = known
         self._made = made
         return Catalogue(version=version, instance_types={ref: t for ref, (_, t) in made.items()})
@@ -249,6 +255,22 @@ class AwsProvider:
         """Every instance type of the region, as last fetched; empty before that."""
         return self._types[0] if self._types is not None else {}
 
+    def shifted_zones(self) -> frozenset[str]:
+        """Ids of the zones that the cluster is shifted away from now.
+
+        Raises:
+            CloudError: The cluster is not known to zonal shift, or nobody answers.
+        """
+        self._shifted = zonal_shift.away_from(self.session, self.cluster().arn, self.now())
+        return self._shifted
+
+    def _shifted_now(self) -> frozenset[str]:
+        if self.options.zonal_shift:
+            # When nobody answers, what was true a minute ago is the best that is known.
+            with contextlib.suppress(errors.CloudError):
+                return self.shifted_zones()
+        return self._shifted
+
     def _describe_cluster(self) -> Cluster:
         return cluster.describe(
             self.session,
@@ -306,7 +328,7 @@ class AwsProvider:
             image_id=instance.image,
             labels={k: v for k, v in own.items() if v},
             annotations={
-                HASH: node_class.static_hash(plan.node_class),
+                HASH: node_class.static_hash(plan.node_class, plan.cluster.certificate_authority),
                 HASH_VERSION: node_class.HASH_VERSION,
                 PROFILE: str(plan.node_class.status["instanceProfile"]),
             },

@@ -6,7 +6,7 @@ Source: Karpenter's reserved offerings and their labels.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from daiku.cloud.aws.instance_types import PREFIX
@@ -40,9 +40,9 @@ def add(
     mine: Sequence[Reserved],
     price: float | None,
     zone_ids: Mapping[str, str],
-    left: Callable[[str], int],
+    open_zones: Container[str],
     *,
-    usable: bool,
+    left: Callable[[str], int],
 ) -> InstanceType:
     """The type with its reservations on offer as well.
 
@@ -51,8 +51,8 @@ def add(
         mine: Its reservations in zones that the node class has a subnet in.
         price: On demand, in dollars an hour.
         zone_ids: Zone -> zone id.
+        open_zones: Zones in which its machines can be made now.
         left: Machines left in a reservation.
-        usable: Whether its machines can be made at all.
     """
     own = [
         Offering(
@@ -67,7 +67,7 @@ def add(
             zone=each.zone,
             capacity_type=labels.RESERVED,
             price_usd_per_hour=(price or 0.0) / PAID_FOR,
-            available=usable and each.usable and left(each.id) > 0,
+            available=each.zone in open_zones and each.usable and left(each.id) > 0,
         )
         for each in mine
     ]

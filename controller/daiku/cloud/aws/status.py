@@ -88,7 +88,7 @@ def resolve(
         fields,
         tuple(_stamped(condition, generation) for condition in known),
         {
-            HASH: node_class.static_hash(found),
+            HASH: node_class.static_hash(found, provider.cluster().certificate_authority),
             HASH_VERSION: node_class.HASH_VERSION,
             RESOLVED_GROUP: group,
         },

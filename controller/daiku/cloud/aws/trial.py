@@ -28,6 +28,7 @@ from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.user_data import Boot
+from daiku.disruption.node_class_drift import HASH, HASH_VERSION, RESOLVED_GROUP
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirements
@@ -48,6 +49,9 @@ WRONG: Final = (
 )
 """Beginnings of codes that no other type or subnet would mend."""
 
+OURS: Final = frozenset({HASH, HASH_VERSION, RESOLVED_GROUP})
+"""Annotations that a person does not write to have a class tried again."""
+
 Verdict = tuple[str, str] | None
 """(reason, sentence) of a no; None: EC2 would."""
 
@@ -66,12 +70,8 @@ class Case:
     def key(self) -> str:
         """Changes with everything that the verdict depends on."""
         found = self.found
-        read = [
-            found.spec,
-            found.status,
-            sorted(found.meta.annotations.items()),
-            self.boot.cluster.version,
-        ]
+        theirs = sorted((k, v) for k, v in found.meta.annotations.items() if k not in OURS)
+        read = [found.spec, found.status, theirs, self.boot.cluster.version]
         return hashlib.sha256(json.dumps(read, sort_keys=True, default=str).encode()).hexdigest()
 
 
