@@ -270,13 +270,30 @@ def test_a_change_asks_anew(change: Any) -> None:
     assert ec2.operations.count("create_fleet") == 2
 
 
-def test_annotations_of_our_own_ask_nothing() -> None:
+def _stamped(found: NodeClass) -> NodeClass:
+    return replace(found, meta=replace(found.meta, annotations={HASH: "1"}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(_stamped, id="an annotation of our own"),
+        pytest.param(
+            lambda c: replace(c, status={**c.status, "subnets": c.status["subnets"][::-1]}),
+            id="another order of subnets, as free addresses come and go",
+        ),
+        pytest.param(
+            lambda c: replace(c, status={**c.status, "capacityReservations": [{"id": "cr-1"}]}),
+            id="a reservation",
+        ),
+    ],
+)
+def test_what_a_launch_is_not_made_of_asks_nothing(change: Any) -> None:
     ec2 = Ec2()
     trials, found = _trials(ec2), aws_facts.node_class()
     trials.verdict(_case(found))
-    stamped = replace(found, meta=replace(found.meta, annotations={HASH: "1"}))
 
-    trials.verdict(_case(stamped))
+    trials.verdict(_case(change(found)))
 
     assert ec2.operations.count("create_fleet") == 1
 

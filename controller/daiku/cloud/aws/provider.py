@@ -56,8 +56,8 @@ TAGGED_MOST: Final = 50
 """Instances that are tagged with their claims after each list: half of EC2's bucket of CreateTags."""
 PROFILE: Final = f"{PREFIX}instance-profile-name"
 """Annotation of a NodeClaim: the profile that its machine was launched with."""
-OFFERED: Final = ("subnets", "amis", "capacityReservations")
-"""Parts of a node class's status that decide what is on offer."""
+OFFERED: Final = ("amis", "capacityReservations")
+"""Parts of a node class's status that decide what is on offer, besides its subnets."""
 LISTED: Final = ("pending", "running", "stopping", "stopped", "shutting-down")
 
 _log = log.get("aws")
@@ -150,6 +150,8 @@ class AwsProvider:
             key = (
                 each.meta.uid,
                 repr(each.spec),
+                # Their order is that of their free addresses, which changes all the time.
+                frozenset(node_class.subnets(each)),
                 repr([each.status.get(name) for name in OFFERED]),
                 node_class.placement_group(each),
                 moment.shifted,

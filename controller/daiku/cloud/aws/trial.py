@@ -24,6 +24,7 @@ from daiku.cloud.aws import (
     node_class,
     user_data,
 )
+from daiku.cloud.aws.answers import parts
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.session import Session
@@ -49,6 +50,8 @@ WRONG: Final = (
 )
 """Beginnings of codes that no other type or subnet would mend."""
 
+RESOLVED: Final = ("amis", "securityGroups", "subnets")
+"""Parts of the status that a launch is made of."""
 OURS: Final = frozenset({HASH, HASH_VERSION, RESOLVED_GROUP})
 """Annotations that a person does not write to have a class tried again."""
 
@@ -71,7 +74,10 @@ class Case:
         """Changes with everything that the verdict depends on."""
         found = self.found
         theirs = sorted((k, v) for k, v in found.meta.annotations.items() if k not in OURS)
-        read = [found.spec, found.status, theirs, self.boot.cluster.version]
+        # Subnets are listed by free addresses, an order that every launch may change and that means nothing here.
+        chosen = [sorted(each["id"] for each in parts(found.status, name)) for name in RESOLVED]
+        profile = found.status.get("instanceProfile")
+        read = [found.spec, chosen, profile, theirs, self.boot.cluster.version]
         return hashlib.sha256(json.dumps(read, sort_keys=True, default=str).encode()).hexdigest()
 
 
