@@ -18,7 +18,7 @@ from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.pace import Pace
 from daiku.cloud.aws.trial import Case, Trials, Verdict
 from daiku.cloud.aws.user_data import Boot
-from daiku.disruption.node_class_drift import HASH
+from daiku.lifecycle.node_class_drift import HASH
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement, Requirements
@@ -243,6 +243,22 @@ def test_a_verdict_is_kept(answers: dict[str, Any], kept: timedelta) -> None:
         trials.verdict(_case())
 
     assert ec2.operations.count("create_fleet") == 2
+
+
+def test_images_that_no_type_boots_are_told_and_nothing_is_asked() -> None:
+    ec2 = Ec2()
+
+    verdict = _verdict(ec2, types={"g5.xlarge": TYPES["g5.xlarge"]}, found=_only_arm())
+
+    assert verdict is not None
+    assert verdict[0] == "NoInstanceTypes"
+    assert "ami-arm (kubernetes.io/arch In [arm64])" in verdict[1]
+    assert ec2.asked == []
+
+
+def _only_arm() -> NodeClass:
+    found = aws_facts.node_class()
+    return replace(found, status={**found.status, "amis": found.status["amis"][:1]})
 
 
 def _annotated(found: NodeClass) -> NodeClass:

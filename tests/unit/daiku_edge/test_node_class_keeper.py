@@ -10,7 +10,7 @@ import pytest
 from tests import build
 from tests.unit.daiku_edge import aws_facts
 
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION
 from daiku.runtime.node_classes import NodeClassKeeper
 
 STAMP = {HASH: "7", HASH_VERSION: "daiku-1"}

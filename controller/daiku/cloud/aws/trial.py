@@ -29,7 +29,7 @@ from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.user_data import Boot
-from daiku.disruption.node_class_drift import HASH, HASH_VERSION, RESOLVED_GROUP
+from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION, RESOLVED_GROUP
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirements
@@ -118,7 +118,7 @@ class Trials:
     def _try(self, case: Case) -> Verdict:
         chosen = choose(case)
         if chosen is None:
-            return None
+            return _bootless(case) if case.types else None
         kind, image = chosen
         found = case.found
         content = launch_templates.content(
@@ -220,6 +220,16 @@ def choose(case: Case) -> tuple[str, str] | None:
         return None
     _, facts, image = min(ranked, key=lambda each: each[0])
     return facts.name, image
+
+
+def _bootless(case: Case) -> Verdict:
+    images = node_class.images(case.found)
+    kinds = "; ".join(f"{i.id} ({i.requirements})" for i in images)
+    found = (
+        f"none of {len(case.types)} instance types of the region can be made so and boots {kinds}"
+    )
+    remedy = "select images of an architecture that there is, or ask less of the machine"
+    return "NoInstanceTypes", f"{found}: {remedy}"
 
 
 def _is_for(image: node_class.Image, architecture: str) -> bool:
