@@ -2,8 +2,10 @@
 
 | component | makes | hands out |
 |---|---|---|
-| Vpc | subnets over zones, gateways, routes | vpc_id, private_subnet_ids, public_subnet_ids |
-| Cluster | control plane, OIDC provider, add-ons, system nodes | ref |
+| Environment | all of the below, wired | kubeconfig, node_pools |
+| Vpc | subnets over zones, gateways, routes, endpoints, flow logs | vpc_id, private_subnet_ids, … |
+| ExistingVpc | discovery tags on subnets of a VPC that is there | as Vpc |
+| Cluster | control plane, OIDC provider, add-ons, access, system nodes | ref |
 | NodeRole | role, instance profile and access entry of launched nodes | instance_profile_name |
 | InterruptionQueue | queue and the rules that feed it | queue_name, queue_arn |
 | ControllerPolicy | what the controller may do in AWS | policy_arns |
@@ -15,28 +17,51 @@ What a component hands out is known only when all it stands on is there, so orde
 destroy follows from passing values along.
 """
 
+from daiku_infra.access import AccessArgs, ClusterAccess, ClusterAccessArgs
+from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
-from daiku_infra.cluster import AddonArgs, Cluster, ClusterArgs, SystemNodesArgs
+from daiku_infra.cluster import Cluster, ClusterArgs
 from daiku_infra.cluster_ref import ClusterRef
-from daiku_infra.config import ConfigError, StackConfig
+from daiku_infra.config import ConfigError
+from daiku_infra.config import load as load_config
+from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
+from daiku_infra.environment import Environment, EnvironmentArgs
+from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
+from daiku_infra.flow_logs import FlowLogs, FlowLogsArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
-from daiku_infra.service_account_role import ServiceAccountRole, ServiceAccountRoleArgs
+from daiku_infra.preflight import PreflightError
+from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
 from daiku_infra.subnets import NatGateways
+from daiku_infra.system_nodes import SystemNodeGroup, SystemNodeGroupArgs, SystemNodesArgs
 from daiku_infra.vpc import Vpc, VpcArgs
+from daiku_infra.vpc_endpoints import Endpoints, VpcEndpoints, VpcEndpointsArgs
 
 __all__ = [
+    "AccessArgs",
     "AddonArgs",
     "Autoscaler",
     "AutoscalerArgs",
     "Cluster",
+    "ClusterAccess",
+    "ClusterAccessArgs",
     "ClusterArgs",
     "ClusterRef",
+    "CniArgs",
     "ConfigError",
+    "ControlPlaneArgs",
     "ControllerPolicy",
     "ControllerPolicyArgs",
+    "Endpoints",
+    "Environment",
+    "EnvironmentArgs",
+    "ExistingVpc",
+    "ExistingVpcArgs",
+    "FlowLogs",
+    "FlowLogsArgs",
+    "Identity",
     "InterruptionQueue",
     "InterruptionQueueArgs",
     "NatGateways",
@@ -46,10 +71,15 @@ __all__ = [
     "NodePoolsArgs",
     "NodeRole",
     "NodeRoleArgs",
+    "PreflightError",
     "ServiceAccountRole",
     "ServiceAccountRoleArgs",
-    "StackConfig",
+    "SystemNodeGroup",
+    "SystemNodeGroupArgs",
     "SystemNodesArgs",
     "Vpc",
     "VpcArgs",
+    "VpcEndpoints",
+    "VpcEndpointsArgs",
+    "load_config",
 ]

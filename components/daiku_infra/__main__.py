@@ -30,8 +30,14 @@ PACKAGE = "daiku"
 VERSION = "0.1.0"
 """Version of the Pulumi package."""
 COMPONENTS: list[type[pulumi.ComponentResource]] = [
+    daiku_infra.Environment,
     daiku_infra.Vpc,
+    daiku_infra.VpcEndpoints,
+    daiku_infra.FlowLogs,
+    daiku_infra.ExistingVpc,
     daiku_infra.Cluster,
+    daiku_infra.ClusterAccess,
+    daiku_infra.SystemNodeGroup,
     daiku_infra.NodeRole,
     daiku_infra.InterruptionQueue,
     daiku_infra.ControllerPolicy,

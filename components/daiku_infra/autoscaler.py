@@ -11,6 +11,7 @@ import pulumi
 
 from daiku_infra import crds, manifests, objects, outputs
 from daiku_infra.cluster_ref import ClusterRef
+from daiku_infra.service_account_role import Identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,9 @@ class AutoscalerArgs:
     cluster: ClusterRef
     """The cluster it runs in and scales. The Kubernetes provider is given in the options."""
     role_arn: pulumi.Input[str]
-    """IAM role of its ServiceAccount `daiku`."""
+    """IAM role of its ServiceAccount `daiku`, known once the ServiceAccount can have it."""
+    identity: Identity = Identity.IRSA
+    """How its pods come to the role."""
     queue_name: pulumi.Input[str]
     """Queue that interruptions are announced in."""
     image: str
@@ -35,6 +38,10 @@ class AutoscalerArgs:
     """Memory that each pod asks for, and its limit."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
     """Settings of the controller by environment name, beyond those that the component gives."""
+    service_monitor: bool = False
+    """Have Prometheus' operator scrape it. The operator's definitions must be in the cluster."""
+    priority_class: str = "system-cluster-critical"
+    """Priority of its pods, above all that it makes room for."""
     crd_folder: str | None = None
     """Folder of the API's definitions; those of the controller beside this package when absent."""
 
@@ -62,7 +69,10 @@ class Autoscaler(pulumi.ComponentResource):
             "role": manifests.role(controller),
             "role-binding": manifests.role_binding(controller),
             "disruption-budget": manifests.disruption_budget(controller),
+            "metrics": manifests.metrics_service(controller),
         }
+        if args.service_monitor:
+            rights["service-monitor"] = manifests.service_monitor(controller)
         needed = [
             objects.KubernetesObject(f"{name}-{label}", manifest, own)
             for label, manifest in {**definitions, **rights}.items()
@@ -87,9 +97,10 @@ def _controller(args: AutoscalerArgs) -> manifests.Controller:
         replicas=args.replicas,
         cluster=args.cluster.name,
         region=args.cluster.region,
-        role_arn=args.role_arn,
+        role_arn=args.role_arn if args.identity is Identity.IRSA else None,
         queue_name=args.queue_name,
         cpu_request=args.cpu_request,
         memory=args.memory,
+        priority_class=args.priority_class,
         environment=args.environment,
     )

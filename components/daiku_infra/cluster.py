@@ -7,45 +7,22 @@ a second tagged group would be attached to launched nodes too, and load balancer
 nodes with two groups of one cluster.
 """
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 import pulumi
 
-from daiku_infra import manifests, naming, outputs, roles, tags
+from daiku_infra import addons, manifests, outputs, tags
+from daiku_infra.access import AccessArgs, ClusterAccess, ClusterAccessArgs
+from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.cluster_ref import ClusterRef
+from daiku_infra.control_plane import ControlPlaneArgs, ControlPlanePlace, control_plane
 from daiku_infra.providers import aws, eks
+from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
+from daiku_infra.system_nodes import SystemNodeGroup, SystemNodeGroupArgs, SystemNodesArgs
 
-_NEEDS_NODES = frozenset({"coredns", "metrics-server", "aws-ebs-csi-driver"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddonArgs:
-    """One EKS add-on."""
-
-    name: str
-    """Its name, such as vpc-cni."""
-    version: str | None = None
-    """Its version, such as v1.20.0-eksbuild.1; EKS' default for the cluster's version when absent."""
-    configuration: dict[str, Any] | None = None
-    """Its settings, by the add-on's own schema."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemNodesArgs:
-    """The nodes of system pods."""
-
-    instance_types: list[str] = field(default_factory=lambda: ["m6i.large"])
-    """Instance types, the first one preferred."""
-    size: int = 2
-    """Nodes, at least 1. With 2, losing a zone leaves a controller running."""
-
-
-def default_addons() -> list[AddonArgs]:
-    """The add-ons that every cluster needs."""
-    names = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns")
-    return [AddonArgs(name=name) for name in names]
+_EBS_ACCOUNT = "ebs-csi-controller-sa"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,22 +33,26 @@ class ClusterArgs:
     """Name of the cluster in EKS. Plain: names, tags and policies follow from it."""
     region: str
     """AWS region it is in."""
-    kubernetes_version: str
-    """Minor version, such as "1.35"."""
     vpc_id: pulumi.Input[str]
     """The VPC it is in."""
     private_subnet_ids: list[pulumi.Input[str]]
     """Subnets of nodes, in at least two zones."""
     public_subnet_ids: list[pulumi.Input[str]] = field(default_factory=list[pulumi.Input[str]])
     """Subnets of internet-facing load balancers."""
-    endpoint_public_access: bool = True
-    """The API server can be reached from outside the VPC. It always can from inside."""
-    public_access_cidrs: list[str] = field(default_factory=list[str])
-    """Ranges it can be reached from, from outside; anywhere when empty."""
-    log_types: list[str] = field(default_factory=list[str])
-    """Logs of the control plane to keep: api, audit, authenticator, controllerManager, scheduler."""
-    addons: list[AddonArgs] = field(default_factory=default_addons)
+    control_plane_subnet_ids: list[pulumi.Input[str]] = field(
+        default_factory=list[pulumi.Input[str]]
+    )
+    """Subnets of the control plane's interfaces alone; the other ones serve where this is empty."""
+    control_plane: ControlPlaneArgs = field(default_factory=ControlPlaneArgs)
+    """How the control plane is run."""
+    access: list[AccessArgs] = field(default_factory=list[AccessArgs])
+    """Who may enter, beside the principal that makes it."""
+    addons: list[AddonArgs] = field(default_factory=addons.default_addons)
     """Add-ons. EKS installs none by itself."""
+    cni: CniArgs = field(default_factory=CniArgs)
+    """How pods get addresses."""
+    identity: Identity = Identity.IRSA
+    """How add-ons that call AWS get their role."""
     system_nodes: SystemNodesArgs = field(default_factory=SystemNodesArgs)
     """Nodes for system pods."""
     tags: dict[str, str] = field(default_factory=dict[str, str])
@@ -98,121 +79,144 @@ class Cluster(pulumi.ComponentResource):
         self._own = pulumi.ResourceOptions(parent=self)
         invoke = pulumi.InvokeOptions(parent=self)
         self._partition = aws.get_partition(opts=invoke).partition
-        control_plane = self._control_plane()
-        live = control_plane.eks_cluster
-        self.cluster_name = live.name
-        self.kubeconfig = pulumi.Output.secret(control_plane.kubeconfig_json)
-        group = control_plane.cluster_security_group_id
-        discovery_tag = aws.ec2.Tag(
+        plane = control_plane(name, args.control_plane, self._place(), self)
+        self.cluster_name = plane.eks_cluster.name
+        self.kubeconfig = pulumi.Output.secret(plane.kubeconfig_json)
+        bare = self._bare_ref(plane, aws.get_caller_identity(opts=invoke).account_id)
+        group = aws.ec2.Tag(
             f"{name}-discovery",
-            resource_id=group,
+            resource_id=bare.security_group_id,
             key=tags.DISCOVERY,
             value=args.cluster_name,
             opts=self._own,
         )
-        self.ref = ClusterRef(
+        if args.access:
+            ClusterAccess(
+                name,
+                ClusterAccessArgs(
+                    cluster_name=self.cluster_name,
+                    partition=self._partition,
+                    entries=args.access,
+                    tags=args.tags,
+                ),
+                self._own,
+            )
+        self.ref = dataclasses.replace(
+            bare,
+            security_group_id=outputs.once(bare.security_group_id, group.id),
+            system_nodes=self._system_nodes(bare),
+        )
+        self.register_outputs({"clusterName": self.cluster_name, "kubeconfig": self.kubeconfig})
+
+    def _place(self) -> ControlPlanePlace:
+        args = self._args
+        return ControlPlanePlace(
+            cluster_name=args.cluster_name,
+            region=args.region,
+            partition=self._partition,
+            vpc_id=args.vpc_id,
+            private_subnet_ids=args.private_subnet_ids,
+            public_subnet_ids=args.public_subnet_ids,
+            own_subnet_ids=args.control_plane_subnet_ids,
+            tags=args.tags,
+        )
+
+    def _bare_ref(self, plane: eks.Cluster, account_id: str) -> ClusterRef:
+        """What is known of it before it has nodes."""
+        args, live = self._args, plane.eks_cluster
+        return ClusterRef(
             name=args.cluster_name,
             region=args.region,
-            account_id=aws.get_caller_identity(opts=invoke).account_id,
+            account_id=account_id,
             partition=self._partition,
             tags=args.tags,
             existing_name=self.cluster_name,
             endpoint=live.endpoint,
             certificate_authority=live.certificate_authority.data,
-            oidc_provider_arn=control_plane.oidc_provider_arn,
-            oidc_issuer=control_plane.oidc_provider_url,
+            oidc_provider_arn=plane.oidc_provider_arn,
+            oidc_issuer=plane.oidc_provider_url,
             kubeconfig=self.kubeconfig,
             vpc_id=args.vpc_id,
             private_subnet_ids=args.private_subnet_ids,
-            security_group_id=outputs.once(group, discovery_tag.id),
-            system_nodes=self._system_nodes(),
-        )
-        self.register_outputs({"clusterName": self.cluster_name, "kubeconfig": self.kubeconfig})
-
-    def _control_plane(self) -> eks.Cluster:
-        """The control plane, without the node group, groups and add-ons it would come with."""
-        args = self._args
-        return eks.Cluster(
-            self._prefix,
-            name=args.cluster_name,
-            version=args.kubernetes_version,
-            vpc_id=args.vpc_id,
-            private_subnet_ids=args.private_subnet_ids,
-            public_subnet_ids=args.public_subnet_ids,
-            authentication_mode=eks.AuthenticationMode.API,
-            create_oidc_provider=True,
-            endpoint_private_access=True,
-            endpoint_public_access=args.endpoint_public_access,
-            public_access_cidrs=args.public_access_cidrs or None,
-            enabled_cluster_log_types=args.log_types,
-            upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
-            skip_default_node_group=True,
-            skip_default_security_groups=True,
-            bootstrap_self_managed_addons=False,
-            use_default_vpc_cni=True,
-            kube_proxy_addon_options=eks.KubeProxyAddonOptionsArgs(enabled=False),
-            coredns_addon_options=eks.CoreDnsAddonOptionsArgs(enabled=False),
-            tags=args.tags,
-            opts=self._own,
+            security_group_id=plane.cluster_security_group_id,
+            system_nodes="",
         )
 
-    def _system_nodes(self) -> pulumi.Output[str]:
+    def _system_nodes(self, cluster: ClusterRef) -> pulumi.Output[str]:
         """Add-ons and the node group, in the order in which they need each other."""
-        needing_nodes = [addon for addon in self._args.addons if addon.name in _NEEDS_NODES]
-        early = [
-            self._addon(addon, waits_for=[])
-            for addon in self._args.addons
-            if addon not in needing_nodes
-        ]
-        group = self._node_group(waits_for=early)
-        late = [self._addon(addon, waits_for=[group]) for addon in needing_nodes]
-        return outputs.once(group.arn, *(addon.arn for addon in late))
-
-    def _node_group(self, waits_for: list[aws.eks.Addon]) -> aws.eks.NodeGroup:
-        """Nodes that only system pods tolerate. Without the CNI add-on they never get ready."""
         args = self._args
-        role = roles.node_role(
-            f"{self._prefix}-system-node",
-            role_name=naming.role(args.cluster_name, args.region, "system-node"),
-            partition=self._partition,
-            role_tags=args.tags,
-            parent=self,
-        )
-        size = args.system_nodes.size
-        name = naming.node_group(args.cluster_name)
-        return aws.eks.NodeGroup(
+        early = [a for a in args.addons if a.name not in addons.NEEDS_NODES]
+        late = [a for a in args.addons if a.name in addons.NEEDS_NODES]
+        # Without the CNI nodes never get ready.
+        before = [self._addon(addon, cluster).id for addon in early]
+        group = SystemNodeGroup(
             f"{self._prefix}-system",
-            node_group_name=name,
-            cluster_name=self.cluster_name,
-            node_role_arn=role.arn,
-            subnet_ids=args.private_subnet_ids,
-            instance_types=args.system_nodes.instance_types,
-            ami_type="AL2023_x86_64_STANDARD",
-            scaling_config=aws.eks.NodeGroupScalingConfigArgs(
-                desired_size=size, min_size=size, max_size=size + 1
+            SystemNodeGroupArgs(
+                nodes=args.system_nodes,
+                cluster_name=args.cluster_name,
+                existing_cluster=outputs.once(self.cluster_name, *before),
+                region=args.region,
+                partition=self._partition,
+                subnet_ids=args.private_subnet_ids,
+                tags=args.tags,
             ),
-            update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
-            labels={manifests.SYSTEM_TAINT: "true"},
-            taints=[
-                aws.eks.NodeGroupTaintArgs(
-                    key=manifests.SYSTEM_TAINT, value="true", effect="NO_SCHEDULE"
-                )
-            ],
-            tags=tags.named(name, args.tags),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=waits_for),
+            self._own,
         )
+        ready = group.node_group_arn
+        after = [self._addon(addon, cluster, outputs.before(ready)).arn for addon in late]
+        return outputs.once(ready, *after)
 
-    def _addon(self, addon: AddonArgs, waits_for: list[aws.eks.NodeGroup]) -> aws.eks.Addon:
+    def _addon(
+        self, addon: AddonArgs, cluster: ClusterRef, waits_for: list[pulumi.Resource] | None = None
+    ) -> aws.eks.Addon:
         """One add-on; what was changed in the cluster by hand is kept on update."""
-        settings = addon.configuration
+        settings = addons.configuration(addon, self._args.cni, manifests.SYSTEM_TAINT)
+        role = self._ebs_role(cluster) if addon.name == addons.EBS else None
+        associations = [
+            aws.eks.AddonPodIdentityAssociationArgs(role_arn=role, service_account=_EBS_ACCOUNT)
+            for role in [role]
+            if role is not None
+        ]
+        pods = self._args.identity is Identity.POD_IDENTITY
         return aws.eks.Addon(
             f"{self._prefix}-{addon.name}",
             cluster_name=self.cluster_name,
             addon_name=addon.name,
-            addon_version=addon.version,
-            configuration_values=None if settings is None else json.dumps(settings),
+            addon_version=self._addon_version(addon),
+            configuration_values=json.dumps(settings, sort_keys=True) if settings else None,
+            service_account_role_arn=None if pods else role,
+            pod_identity_associations=associations if pods and associations else None,
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="PRESERVE",
             tags=self._args.tags,
             opts=pulumi.ResourceOptions(parent=self, depends_on=waits_for),
         )
+
+    def _addon_version(self, addon: AddonArgs) -> pulumi.Input[str]:
+        """The version that was asked for, or the one that EKS has for this version of Kubernetes."""
+        if addon.version not in {None, addons.LATEST}:
+            return addon.version or ""
+        return aws.eks.get_addon_version_output(
+            addon_name=addon.name,
+            kubernetes_version=self._args.control_plane.kubernetes_version,
+            most_recent=addon.version == addons.LATEST,
+            opts=pulumi.InvokeOutputOptions(parent=self),
+        ).version
+
+    def _ebs_role(self, cluster: ClusterRef) -> pulumi.Output[str]:
+        """What the EBS driver may do in AWS. Pod Identity associations of add-ons are EKS' own."""
+        made = ServiceAccountRole(
+            f"{self._prefix}-ebs-csi",
+            ServiceAccountRoleArgs(
+                cluster=cluster,
+                namespace="kube-system",
+                service_account=_EBS_ACCOUNT,
+                identity=self._args.identity,
+                associate=False,
+                policy_arns=[
+                    f"arn:{self._partition}:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+                ],
+            ),
+            self._own,
+        )
+        return made.role_arn

@@ -1,87 +1,58 @@
-"""StackConfig: what a stack file says, typed and complete. The only reader of Pulumi's configuration.
+"""What a stack file says, typed and complete. The only reader of Pulumi's configuration.
 
 Every mistake is reported at once, before any resource is made: an unknown key with the nearest known
 one, a value of the wrong type or out of bounds, and what would be right.
 """
 
-import ipaddress
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 
-from daiku_infra import naming, node_pool_rules, subnets, tags
-from daiku_infra.cluster import AddonArgs, SystemNodesArgs, default_addons
+from daiku_infra import access, addons, config_network, naming, node_pool_rules, tags
+from daiku_infra.access import AccessArgs
+from daiku_infra.addons import AddonArgs, CniArgs
+from daiku_infra.control_plane import ControlPlaneArgs
+from daiku_infra.environment import EnvironmentArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs
 from daiku_infra.reading import Mistake, Section
-from daiku_infra.subnets import NatGateways
+from daiku_infra.service_account_role import Identity
+from daiku_infra.system_nodes import SystemNodesArgs
 
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 """Logs that an EKS control plane can keep."""
+AMI_TYPES = tuple(
+    f"{system}_{architecture}{suffix}"
+    for system, suffix in (("AL2023", "_STANDARD"), ("BOTTLEROCKET", ""))
+    for architecture in ("x86_64", "ARM_64")
+)
+"""Systems of system nodes."""
 
 _OBJECT_NAME = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
 _REGION = r"[a-z]{2}(-[a-z]+)+-\d"
+_PRINCIPAL = r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/.+"
 
 
 class ConfigError(pulumi.RunError):
     """The stack file cannot be followed; the message lists every mistake in it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackConfig:
-    """Everything that distinguishes one stack from another."""
+def load() -> EnvironmentArgs:
+    """Read the configuration of the stack that is being deployed.
 
-    region: str
-    """AWS region (aws:region)."""
-    cluster_name: str
-    """Name of the cluster, 1 to 100 characters."""
-    zones: list[str]
-    """Availability zones, 2 to 4, append only."""
-    vpc_cidr: str
-    """IPv4 range of the VPC, /16 to /24."""
-    nat_gateways: NatGateways
-    """How private subnets reach the internet."""
-    kubernetes_version: str
-    """Minor version of the control plane."""
-    endpoint_public_access: bool
-    """The API server can be reached from outside the VPC."""
-    public_access_cidrs: list[str]
-    """Ranges it can be reached from; anywhere when empty."""
-    log_types: list[str]
-    """Logs of the control plane to keep."""
-    system_nodes: SystemNodesArgs
-    """Nodes of system pods."""
-    addons: list[AddonArgs]
-    """EKS add-ons."""
-    controller_image: str
-    """Image of the controller."""
-    controller_replicas: int
-    """Pods of the controller, 1 to 5."""
-    node_classes: list[NodeClassArgs]
-    """EC2NodeClasses."""
-    node_pools: list[NodePoolArgs]
-    """NodePools."""
-    tags: dict[str, str]
-    """Tags that every resource carries."""
-
-    @classmethod
-    def load(cls) -> "StackConfig":
-        """Read the configuration of the stack that is being deployed.
-
-        Raises:
-            ConfigError: It cannot be followed.
-        """
-        values: dict[str, Any] = {}
-        for full_key, value in pulumi.runtime.config.CONFIG.get().items():
-            namespace, _, key = full_key.partition(":")
-            if namespace == "daiku":
-                values[key] = _decode(value)
-        return parse(values, region=pulumi.Config("aws").get("region"))
+    Raises:
+        ConfigError: It cannot be followed.
+    """
+    values: dict[str, Any] = {}
+    for full_key, value in pulumi.runtime.config.CONFIG.get().items():
+        namespace, _, key = full_key.partition(":")
+        if namespace == "daiku":
+            values[key] = _decode(value)
+    return parse(values, region=pulumi.Config("aws").get("region"))
 
 
-def parse(values: Mapping[str, Any], *, region: str | None) -> StackConfig:
+def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
     """Check what a stack file says.
 
     Args:
@@ -95,73 +66,73 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> StackConfig:
     aws_section = Section({"region": region}, "aws:", mistakes)
     section = Section(values, "daiku:", mistakes)
     home = aws_section.text("region", pattern=_REGION, example="us-west-2")
+    name = _cluster_name(section)
+    common = tags.base(name, _tags(section))
+    network = config_network.read(section, region=home, cluster_name=name, common_tags=common)
     node_classes = section.sections("nodeClasses", _node_class) or []
-    class_names = [node_class.name for node_class in node_classes]
-    config = StackConfig(
+    node_pools = section.sections("nodePools", _node_pool) or []
+    config = EnvironmentArgs(
+        cluster_name=name,
         region=home,
-        cluster_name=_cluster_name(section),
-        zones=section.texts(
-            "zones", pattern=rf"{home or _REGION}[a-z]", example="us-west-2a, us-west-2b"
-        ),
-        vpc_cidr=section.text("vpcCidr", default="10.0.0.0/16", example="10.0.0.0/16"),
-        nat_gateways=NatGateways(
-            section.choice(
-                "natGateways",
-                default=NatGateways.SINGLE,
-                options=[option.value for option in NatGateways],
-            )
-        ),
-        kubernetes_version=section.text(
-            "kubernetesVersion", pattern=r"1\.\d\d", default="1.35", example='"1.35"'
-        ),
-        endpoint_public_access=section.flag("endpointPublicAccess", default=True),
-        public_access_cidrs=_ranges(section, "publicAccessCidrs"),
-        log_types=section.texts(
-            "controlPlaneLogs", pattern="|".join(LOG_TYPES), example=", ".join(LOG_TYPES)
+        account_id=section.text(
+            "accountId", pattern=r"\d{12}", default="", example='"123456789012"'
+        )
+        or None,
+        vpc=network.vpc,
+        existing_vpc=network.existing,
+        control_plane=_control_plane(section),
+        access=section.sections("access", _access) or [],
+        addons=_addons(section),
+        cni=section.section("cni", _cni),
+        identity=Identity(
+            section.choice("identity", default=Identity.IRSA, options=[i.value for i in Identity])
         ),
         system_nodes=section.section("systemNodeGroup", _system_nodes),
-        addons=_or_default(section.sections("addons", _addon), default_addons),
         controller_image=section.text(
             "controllerImage", pattern=r"\S+", example="registry.example.com/daiku/controller:1.0.0"
         ),
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
+        controller_settings=section.labels("controllerSettings"),
+        service_monitor=section.flag("serviceMonitor", default=False),
         node_classes=node_classes,
-        node_pools=section.sections("nodePools", _pool_reader(class_names)) or [],
-        tags=_tags(section),
+        node_pools=node_pools,
+        tags=common,
     )
-    _check_network(section, config)
-    _check_unique(section, "nodeClasses", class_names)
-    _check_unique(section, "nodePools", [pool.name for pool in config.node_pools])
+    _check_together(section, config)
     section.note_unknown_keys()
     if mistakes:
         raise ConfigError(_message(mistakes))
     return config
 
 
-def _check_network(section: Section, config: StackConfig) -> None:
-    """Zones and range must be divisible, and EKS wants two zones."""
-    if len(config.zones) < 2:
+def _check_together(section: Section, config: EnvironmentArgs) -> None:
+    """What single values cannot tell: references, names used twice, parts that need each other."""
+    class_names = [node_class.name for node_class in config.node_classes]
+    for index, pool in enumerate(config.node_pools):
+        for place, problem in node_pool_rules.problems_of_pool(pool.spec, class_names):
+            section.note(f"nodePools[{index}].{place}", problem)
+    _check_unique(section, "nodeClasses", class_names)
+    _check_unique(section, "nodePools", [pool.name for pool in config.node_pools])
+    _check_unique(section, "access", [entry.name for entry in config.access])
+    names = [addon.name for addon in config.addons]
+    _check_unique(section, "addons", names)
+    if config.identity is Identity.POD_IDENTITY and addons.POD_IDENTITY not in names:
         section.note(
-            "zones",
-            f"an EKS cluster spans at least 2 zones, and {len(config.zones)} are listed; "
-            f"write a list such as [{config.region}a, {config.region}b]",
+            "identity",
+            f"podIdentity needs the agent on every node: add {{name: {addons.POD_IDENTITY}}} to addons",
         )
-        return
-    try:
-        subnets.divide(config.vpc_cidr, config.zones)
-    except subnets.AddressPlanError as error:
-        section.note("vpcCidr", str(error))
+    if config.cni != CniArgs() and addons.CNI not in names:
+        section.note("cni", f"there is no add-on {addons.CNI} that it could be a setting of")
 
 
 def _check_unique(section: Section, key: str, names: list[str]) -> None:
     """No two objects of a list may have one name."""
-    section_twice = {name for name in names if names.count(name) > 1}
-    for name in sorted(section_twice):
+    for name in sorted({name for name in names if names.count(name) > 1}):
         section.note(key, f"{name!r} is listed {names.count(name)} times; names are unique")
 
 
 def _cluster_name(section: Section) -> str:
-    name = section.text("clusterName", example="production")
+    name = section.text("clusterName", example="daiku-dev")
     if name and not naming.is_cluster_name(name):
         section.note(
             "clusterName",
@@ -171,22 +142,45 @@ def _cluster_name(section: Section) -> str:
     return name
 
 
-def _ranges(section: Section, key: str) -> list[str]:
-    ranges = section.texts(key, example="203.0.113.0/24")
-    for cidr in ranges:
-        try:
-            ipaddress.IPv4Network(cidr)
-        except ValueError as error:
-            section.note(key, f"{cidr!r} is not an IPv4 range ({error})")
-    return ranges
-
-
 def _tags(section: Section) -> dict[str, str]:
     own = section.labels("tags")
     for key in own:
         if tags.is_reserved(key):
             section.note(f"tags.{key}", "this key has a meaning of its own; choose another")
     return own
+
+
+def _control_plane(section: Section) -> ControlPlaneArgs:
+    public = section.flag("endpointPublicAccess", default=True)
+    ranges = config_network.ranges(section, "publicAccessCidrs")
+    if ranges and not public:
+        section.note("publicAccessCidrs", "endpointPublicAccess is false: leave one of the two out")
+    return ControlPlaneArgs(
+        kubernetes_version=section.text(
+            "kubernetesVersion", pattern=r"1\.\d\d", default="1.35", example='"1.35"'
+        ),
+        extended_support=section.flag("extendedSupport", default=False),
+        endpoint_public_access=public,
+        public_access_cidrs=ranges,
+        log_types=section.texts(
+            "controlPlaneLogs", pattern="|".join(LOG_TYPES), example=", ".join(LOG_TYPES)
+        ),
+        log_retention_days=config_network.retention(section, "logRetentionDays", default=30),
+        encrypt_secrets=section.flag("encryptSecrets", default=True),
+        deletion_protection=section.flag("deletionProtection", default=False),
+    )
+
+
+def _access(section: Section) -> AccessArgs:
+    return AccessArgs(
+        name=section.text("name", pattern=_OBJECT_NAME, example="admins"),
+        principal_arn=section.text(
+            "principalArn", pattern=_PRINCIPAL, example="arn:aws:iam::123456789012:role/admins"
+        ),
+        policy=section.choice("policy", default="", options=access.POLICIES) or None,
+        namespaces=section.texts("namespaces", pattern=_OBJECT_NAME, example="default"),
+        groups=section.texts("groups", example="viewers"),
+    )
 
 
 def _system_nodes(section: Section) -> SystemNodesArgs:
@@ -198,7 +192,15 @@ def _system_nodes(section: Section) -> SystemNodesArgs:
             example="m6i.large",
         ),
         size=section.whole("size", default=2, low=1, high=50),
+        disk_gib=section.whole("diskGib", default=50, low=20, high=16384),
+        ami_type=section.choice("amiType", default=AMI_TYPES[0], options=AMI_TYPES),
     )
+
+
+def _addons(section: Section) -> list[AddonArgs]:
+    """An empty list is an answer; only its absence asks for the default."""
+    found = section.sections("addons", _addon)
+    return addons.default_addons() if found is None else found
 
 
 def _addon(section: Section) -> AddonArgs:
@@ -209,6 +211,15 @@ def _addon(section: Section) -> AddonArgs:
     )
 
 
+def _cni(section: Section) -> CniArgs:
+    return CniArgs(
+        prefix_delegation=section.flag("prefixDelegation", default=False),
+        pod_security_groups=section.flag("podSecurityGroups", default=False),
+        network_policies=section.flag("networkPolicies", default=False),
+        environment=section.labels("environment"),
+    )
+
+
 def _node_class(section: Section) -> NodeClassArgs:
     return NodeClassArgs(
         name=section.text("name", pattern=_OBJECT_NAME, example="default"),
@@ -216,24 +227,11 @@ def _node_class(section: Section) -> NodeClassArgs:
     )
 
 
-def _pool_reader(class_names: list[str]) -> Callable[[Section], NodePoolArgs]:
-    """Reads NodePools that may refer to these node classes."""
-
-    def read(section: Section) -> NodePoolArgs:
-        pool = NodePoolArgs(
-            name=section.text("name", pattern=_OBJECT_NAME, example="default"),
-            spec=section.mapping("spec", required=True),
-        )
-        for place, problem in node_pool_rules.problems_of_pool(pool.spec, class_names):
-            section.note(place, problem)
-        return pool
-
-    return read
-
-
-def _or_default(found: list[AddonArgs] | None, default: Callable[[], list[AddonArgs]]) -> Any:
-    """An empty list is an answer; only its absence asks for the default."""
-    return default() if found is None else found
+def _node_pool(section: Section) -> NodePoolArgs:
+    return NodePoolArgs(
+        name=section.text("name", pattern=_OBJECT_NAME, example="default"),
+        spec=section.mapping("spec", required=True),
+    )
 
 
 def _decode(value: Any) -> Any:

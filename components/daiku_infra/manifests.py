@@ -41,13 +41,15 @@ class Controller:
     region: str
     """AWS region of the cluster."""
     role_arn: Any
-    """IAM role that its ServiceAccount may assume."""
+    """IAM role that its ServiceAccount names; None where EKS associates one with it."""
     queue_name: Any
     """Interruption queue."""
     cpu_request: str
     """CPU that each pod asks for."""
     memory: str
     """Memory that each pod asks for, and its limit."""
+    priority_class: str = "system-cluster-critical"
+    """Priority of its pods."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
     """Settings beyond those above, by environment name."""
 
@@ -55,10 +57,11 @@ class Controller:
 def service_account(controller: Controller) -> Manifest:
     """The identity of the controller, in Kubernetes and through the annotation in AWS."""
     manifest = _object("v1", "ServiceAccount", namespace=controller.namespace)
-    manifest["metadata"]["annotations"] = {
-        "eks.amazonaws.com/role-arn": controller.role_arn,
-        "eks.amazonaws.com/sts-regional-endpoints": "true",
-    }
+    if controller.role_arn is not None:
+        manifest["metadata"]["annotations"] = {
+            "eks.amazonaws.com/role-arn": controller.role_arn,
+            "eks.amazonaws.com/sts-regional-endpoints": "true",
+        }
     return manifest
 
 
@@ -94,6 +97,34 @@ def disruption_budget(controller: Controller) -> Manifest:
         "PodDisruptionBudget",
         namespace=controller.namespace,
         spec={"maxUnavailable": 1, "selector": {"matchLabels": _SELECTOR}},
+    )
+
+
+def metrics_service(controller: Controller) -> Manifest:
+    """Where metrics are read: every pod by itself, since only the leader has most of them."""
+    return _object(
+        "v1",
+        "Service",
+        namespace=controller.namespace,
+        spec={
+            "clusterIP": "None",
+            "selector": _SELECTOR,
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        },
+    )
+
+
+def service_monitor(controller: Controller) -> Manifest:
+    """How Prometheus' operator finds the metrics."""
+    return _object(
+        "monitoring.coreos.com/v1",
+        "ServiceMonitor",
+        namespace=controller.namespace,
+        spec={
+            "selector": {"matchLabels": _SELECTOR},
+            "namespaceSelector": {"matchNames": [controller.namespace]},
+            "endpoints": [{"port": "metrics", "path": "/metrics"}],
+        },
     )
 
 
@@ -159,7 +190,7 @@ def _pod_spec(controller: Controller) -> dict[str, Any]:
     """The pod: where it may run, and as whom."""
     return {
         "serviceAccountName": NAME,
-        "priorityClassName": "system-cluster-critical",
+        "priorityClassName": controller.priority_class,
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "tolerations": [{"key": SYSTEM_TAINT, "operator": "Exists"}],
         # On a node of its own making the controller could drain itself, and nobody would be left to

@@ -52,11 +52,10 @@ def render(policy: Document) -> str:
     return json.dumps(policy, separators=(",", ":"))
 
 
-def service_trust(service: str) -> Document:
-    """Who may assume a role: a service of AWS, such as ec2.amazonaws.com."""
-    return document(
-        [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}]
-    )
+def service_trust(service: str, *actions: str) -> Document:
+    """Who may assume a role: a service of AWS, such as ec2.amazonaws.com, by sts:AssumeRole or `actions`."""
+    action = _one_or_many(actions or ("sts:AssumeRole",))
+    return document([{"Effect": "Allow", "Principal": {"Service": service}, "Action": action}])
 
 
 def service_account_trust(
@@ -88,6 +87,32 @@ def service_account_trust(
     )
 
 
+def pod_identity_trust(*, cluster: str, namespace: str, service_account: str) -> Document:
+    """Who may assume a role: pods of one ServiceAccount of one cluster, through EKS Pod Identity.
+
+    The agent puts these tags on the session itself; a pod cannot choose them.
+    """
+    session = {
+        "eks-cluster-name": cluster,
+        "kubernetes-namespace": namespace,
+        "kubernetes-service-account": service_account,
+    }
+    return document(
+        [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "pods.eks.amazonaws.com"},
+                "Action": ["sts:AssumeRole", "sts:TagSession"],
+                "Condition": {
+                    "StringEquals": {
+                        f"aws:RequestTag/{key}": value for key, value in session.items()
+                    }
+                },
+            }
+        ]
+    )
+
+
 def queue_policy(*, queue_arn: str, rule_arns: Sequence[str]) -> Document:
     """Who may use the interruption queue: the rules that feed it, and nobody without TLS."""
     return document(
@@ -110,6 +135,13 @@ def queue_policy(*, queue_arn: str, rule_arns: Sequence[str]) -> Document:
             },
         ]
     )
+
+
+def log_writer(group_arn: str) -> Document:
+    """What a service may do that writes streams of one log group."""
+    actions = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
+    statement = Statement(sid="WriteLog", actions=actions, resources=[f"{group_arn}:*"])
+    return document([statement.encode()])
 
 
 def _one_or_many(values: Sequence[str]) -> str | list[str]:

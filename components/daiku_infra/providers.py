@@ -15,6 +15,7 @@ with warnings.catch_warnings():
     # pulumi_aws loads a module when one of its classes is first named.
     used = (
         aws.cloudwatch.EventRule,
+        aws.kms.Key,
         aws.ec2.Vpc,
         aws.eks.NodeGroup,
         aws.iam.Role,

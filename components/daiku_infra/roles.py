@@ -52,18 +52,24 @@ class AttachedRole:
             tags=role_tags,
             opts=pulumi.ResourceOptions(parent=parent),
         )
-        attachments = [
-            aws.iam.RolePolicyAttachment(
-                f"{name}-{index}",
-                role=role.name,
-                policy_arn=arn,
-                opts=pulumi.ResourceOptions(parent=role),
-            )
-            for index, arn in enumerate(policy_arns)
-        ]
-        attached: list[Any] = [attachment.id for attachment in attachments]
+        attached: list[Any] = attachments(name, role, policy_arns)
         self.arn = outputs.once(role.arn, *attached)
         self.name = outputs.once(role.name, *attached)
+
+
+def attachments(
+    name: str, role: aws.iam.Role, policy_arns: Sequence[pulumi.Input[str]]
+) -> list[pulumi.Output[str]]:
+    """Attach policies to a role; give the ids of the attachments."""
+    return [
+        aws.iam.RolePolicyAttachment(
+            f"{name}-{index}",
+            role=role.name,
+            policy_arn=arn,
+            opts=pulumi.ResourceOptions(parent=role),
+        ).id
+        for index, arn in enumerate(policy_arns)
+    ]
 
 
 def node_role(

@@ -3,13 +3,16 @@
 Every zone owns a quarter of the VPC, whether it is used or not, so that a zone appended later takes
 a quarter that nobody had and moves nothing. In a quarter:
 
-    |- private: one half -|- public: 1/16, at least /28 -|- free, the last quarter of it whole -|
+    |- private: one half -|- public: 1/16, at least /28 -|- free -|- intra: 1/16 -|- free -|
 
 Private subnets are large, because every pod has an address there; public ones hold load balancers
-and NAT gateways only. What is free is for subnets that no gateway reaches. No Pulumi in here.
+and NAT gateways only; no gateway reaches the intra ones, which begin at the last quarter. Pods may
+have a range of their own, of which each zone again owns a quarter, and every subnet may have one /64
+of the VPC's 256. No Pulumi in here.
 """
 
 import ipaddress
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,8 +25,15 @@ VPC_PREFIX_MAX = 24
 """Below a /24 a zone's public subnet would be smaller than the /28 that AWS takes."""
 SUBNET_PREFIX_MAX = 28
 """AWS takes no subnet smaller than a /28."""
+POD_PREFIX_MIN = 16
+"""AWS takes no range larger than a /16, a further one included."""
+POD_PREFIX_MAX = 26
+"""Below a /26 a zone's quarter would be smaller than a /28."""
 RESERVED_ADDRESSES = 5
 """Addresses of each subnet that AWS keeps to itself."""
+
+_TIERS_MAX = 8
+"""IPv6 ranges kept for each zone: more than there are tiers."""
 
 
 class AddressPlanError(ValueError):
@@ -39,6 +49,17 @@ class NatGateways(StrEnum):
     """One gateway in the first zone: the cheapest; other zones pay for traffic to it and fall with it."""
     PER_ZONE = "perZone"
     """One gateway in each zone."""
+    REGIONAL = "regional"
+    """One gateway that AWS spreads over the zones in use; it stands in no subnet."""
+
+
+class Tier(StrEnum):
+    """The subnets of one zone. Append only: the position decides a subnet's IPv6 range."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+    INTRA = "intra"
+    PODS = "pods"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +72,33 @@ class ZoneSubnets:
     """Range of nodes and pods, such as 10.0.0.0/19."""
     public: str
     """Range of load balancers and NAT gateways, such as 10.0.32.0/22."""
+    intra: str
+    """Range of what no gateway may reach, such as 10.0.48.0/22."""
+    pods: str | None
+    """Range of pods alone, where they have one, such as 100.64.0.0/18."""
 
     @property
     def node_addresses(self) -> int:
         """Addresses that nodes and pods of this zone can have."""
-        return ipaddress.IPv4Network(self.private).num_addresses - RESERVED_ADDRESSES
+        ranges = [self.private, *([self.pods] if self.pods else [])]
+        return sum(ipaddress.IPv4Network(r).num_addresses - RESERVED_ADDRESSES for r in ranges)
 
 
-def divide(cidr_block: str, zones: Sequence[str]) -> list[ZoneSubnets]:
-    """Give each zone its private and its public range.
+def divide(
+    cidr_block: str, zones: Sequence[str], pod_cidr_block: str | None = None
+) -> list[ZoneSubnets]:
+    """Give each zone its ranges.
 
     Args:
         cidr_block: IPv4 range of the VPC, /16 to /24.
         zones: 1 to 4 different zones. The position of a zone decides its ranges.
+        pod_cidr_block: A further range for pods alone, /16 to /26, such as 100.64.0.0/16.
 
     Raises:
         AddressPlanError: The range or the zones are not as above.
     """
-    vpc = _vpc_range(cidr_block)
+    vpc = _range(cidr_block, (VPC_PREFIX_MIN, VPC_PREFIX_MAX), example="10.0.0.0/16")
+    pods = _pod_range(vpc, pod_cidr_block) if pod_cidr_block else None
     if not 1 <= len(zones) <= ZONES_MAX:
         raise AddressPlanError(
             f"an address plan spans 1 to {ZONES_MAX} zones, and {len(zones)} were asked for: "
@@ -76,14 +106,31 @@ def divide(cidr_block: str, zones: Sequence[str]) -> list[ZoneSubnets]:
         )
     if len(set(zones)) < len(zones):
         raise AddressPlanError(f"a zone is listed twice: {', '.join(zones)}; list each one once")
+    pod_quarters = [str(q) for q in pods.subnets(prefixlen_diff=2)] if pods else [None] * ZONES_MAX
     quarters = vpc.subnets(prefixlen_diff=2)
-    return [_zone_subnets(zone, quarter) for zone, quarter in zip(zones, quarters, strict=False)]
+    return [
+        _zone_subnets(zone, quarter, pod_quarter)
+        for zone, quarter, pod_quarter in zip(zones, quarters, pod_quarters, strict=False)
+    ]
+
+
+def ipv6_subnet(vpc_cidr_block: str, zone_index: int, tier: Tier) -> str:
+    """Give the /64 of one subnet; its place depends on the zone's position and the tier only.
+
+    Args:
+        vpc_cidr_block: The VPC's /56.
+        zone_index: Position of the zone, from 0.
+        tier: Which of the zone's subnets.
+    """
+    number = zone_index * _TIERS_MAX + list(Tier).index(tier)
+    ranges = ipaddress.IPv6Network(vpc_cidr_block).subnets(new_prefix=64)
+    return str(next(itertools.islice(ranges, number, None)))
 
 
 def nat_zones(gateways: NatGateways, zones: Sequence[str]) -> dict[str, str]:
-    """Tell in which zone the NAT gateway of each zone stands; empty without gateways."""
+    """Tell in which zone the NAT gateway of each zone stands; empty where none stands in a zone."""
     match gateways:
-        case NatGateways.NONE:
+        case NatGateways.NONE | NatGateways.REGIONAL:
             return {}
         case NatGateways.SINGLE:
             return dict.fromkeys(zones, zones[0])
@@ -91,31 +138,45 @@ def nat_zones(gateways: NatGateways, zones: Sequence[str]) -> dict[str, str]:
             return {zone: zone for zone in zones}
 
 
-def _vpc_range(cidr_block: str) -> ipaddress.IPv4Network:
-    """Parse the VPC's range, and say what would be right where it is not."""
+def _pod_range(vpc: ipaddress.IPv4Network, text: str) -> ipaddress.IPv4Network:
+    """Parse the range of pods, which may not overlap the VPC's first one."""
+    pods = _range(text, (POD_PREFIX_MIN, POD_PREFIX_MAX), example="100.64.0.0/16")
+    if pods.overlaps(vpc):
+        raise AddressPlanError(
+            f"the range of pods {pods} overlaps the VPC's {vpc}; choose one apart from it, such as "
+            f"100.64.0.0/16"
+        )
+    return pods
+
+
+def _range(text: str, prefixes: tuple[int, int], *, example: str) -> ipaddress.IPv4Network:
+    """Parse a range of the VPC, and say what would be right where it is not."""
     try:
-        interface = ipaddress.IPv4Interface(cidr_block)
+        interface = ipaddress.IPv4Interface(text)
     except ValueError as error:
         raise AddressPlanError(
-            f"{cidr_block!r} is not an IPv4 range ({error}); write one such as 10.0.0.0/16"
+            f"{text!r} is not an IPv4 range ({error}); write one such as {example}"
         ) from error
     network = interface.network
-    if "/" not in cidr_block or not VPC_PREFIX_MIN <= network.prefixlen <= VPC_PREFIX_MAX:
+    shortest, longest = prefixes
+    if "/" not in text or not shortest <= network.prefixlen <= longest:
         raise AddressPlanError(
-            f"{cidr_block} has {network.num_addresses:,} addresses; a VPC that is divided among "
-            f"{ZONES_MAX} zones is /{VPC_PREFIX_MIN} to /{VPC_PREFIX_MAX}, such as 10.0.0.0/16"
+            f"{text} has {network.num_addresses:,} addresses; a range that is divided among "
+            f"{ZONES_MAX} zones is /{shortest} to /{longest}, such as {example}"
         )
     if interface.ip != network.network_address:
         raise AddressPlanError(
-            f"{cidr_block} has bits set beyond its /{network.prefixlen}; write {network} "
+            f"{text} has bits set beyond its /{network.prefixlen}; write {network} "
             f"if that range is meant"
         )
     return network
 
 
-def _zone_subnets(zone: str, quarter: ipaddress.IPv4Network) -> ZoneSubnets:
-    """Cut a zone's quarter: the lower half private, the start of the upper half public."""
+def _zone_subnets(zone: str, quarter: ipaddress.IPv4Network, pods: str | None) -> ZoneSubnets:
+    """Cut a zone's quarter: the lower half private, the start of either half of the rest."""
     private, upper_half = quarter.subnets(prefixlen_diff=1)
-    public_prefix = min(quarter.prefixlen + 4, SUBNET_PREFIX_MAX)
-    public = next(upper_half.subnets(new_prefix=public_prefix))
-    return ZoneSubnets(zone=zone, private=str(private), public=str(public))
+    small = min(quarter.prefixlen + 4, SUBNET_PREFIX_MAX)
+    public, intra = (next(part.subnets(new_prefix=small)) for part in upper_half.subnets())
+    return ZoneSubnets(
+        zone=zone, private=str(private), public=str(public), intra=str(intra), pods=pods
+    )

@@ -1,6 +1,6 @@
 import json
 import runpy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,18 @@ def run_program(values: Mapping[str, Any]) -> graph.Graph:
     return graph.register(lambda: runpy.run_path(str(ROOT / "__main__.py")), encoded)
 
 
+@pytest.fixture(autouse=True)
+def loops() -> Iterator[None]:
+    """A program that fails keeps its event loops until its error is forgotten."""
+    yield
+    graph.forget_loops()
+
+
 @pytest.fixture(scope="session")
 def local() -> graph.Graph:
     return run_program(stack_values("local"))
 
 
-@pytest.fixture(scope="session", params=["local", "dev"])
+@pytest.fixture(scope="session", params=["local", "dev", "prod"])
 def stack(request: pytest.FixtureRequest) -> graph.Graph:
     return run_program(stack_values(request.param))

@@ -20,6 +20,7 @@ from pulumi.runtime import mocks, rpc, settings
 ACCOUNT = "123456789012"
 REGION = "us-west-2"
 ISSUER = "oidc.eks.us-west-2.amazonaws.com/id/0123456789ABCDEF0123456789ABCDEF"
+VERSIONS = ("1.33", "1.34", "1.35")
 CLUSTER_GROUP = "sg-0123456789abcdef0"
 _RESOURCE_REFERENCE = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e"}
 
@@ -36,6 +37,7 @@ class Registered:
     provider: str
     depends_on: frozenset[str]
     delete_timeout: str
+    protect: bool
     secrets: frozenset[str]
 
 
@@ -87,11 +89,23 @@ def register(program: Callable[[], Any], config: Mapping[str, str] | None = None
         answering.shutdown()
         loop.close()
         asyncio.set_event_loop(None)
-        with warnings.catch_warnings():
-            # The mocks leave an open event loop in every thread that they answered from.
-            warnings.simplefilter("ignore", ResourceWarning)
-            gc.collect()
+        forget_loops()
     return graph
+
+
+def forget_loops() -> None:
+    """Collect the event loops that the mocks leave open in every thread that they answered from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def _refer_by_urn(inputs: Struct) -> None:
+    """Write resources among the inputs as URNs: the mocks would make them again, and wait for ever."""
+    [(signature, mark)] = list(_RESOURCE_REFERENCE.items())
+    for key, value in list(inputs.items()):
+        if isinstance(value, Struct) and signature in value and value[signature] == mark:
+            inputs[key] = value["urn"]
 
 
 def _is_secret(value: Any) -> bool:
@@ -113,6 +127,10 @@ class _Mocks(mocks.Mocks):
                 name = args.inputs["name"]
                 outputs["arn"] = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
                 outputs["url"] = f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{name}"
+            case "aws:ec2/vpc:Vpc" if args.inputs.get("assignGeneratedIpv6CidrBlock"):
+                outputs["ipv6CidrBlock"] = "2600:1f14::/56"
+            case "aws:ec2/launchTemplate:LaunchTemplate":
+                outputs["latestVersion"] = 1
             case kind if kind.startswith("aws:"):
                 outputs["arn"] = f"arn:aws:mock::{ACCOUNT}:{kind.split(':')[-1]}/{args.name}"
         return f"{args.name}-id", outputs
@@ -121,6 +139,18 @@ class _Mocks(mocks.Mocks):
         answers = {
             "aws:index/getPartition:getPartition": {"partition": "aws"},
             "aws:index/getCallerIdentity:getCallerIdentity": {"accountId": ACCOUNT},
+            "aws:index/getRegion:getRegion": {"region": REGION},
+            "aws:index/getAvailabilityZones:getAvailabilityZones": {
+                "names": [f"{REGION}{letter}" for letter in "abcd"]
+            },
+            "aws:eks/getClusterVersions:getClusterVersions": {
+                "clusterVersions": [{"clusterVersion": version} for version in VERSIONS]
+            },
+            "aws:eks/getAddonVersion:getAddonVersion": {
+                "version": "v9.9.9-eksbuild.2"
+                if args.args.get("mostRecent")
+                else "v9.9.9-eksbuild.1"
+            },
         }
         return answers[args.token]
 
@@ -131,6 +161,7 @@ class _Monitor(mocks.MockMonitor):
         self._graph = graph
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  (gRPC's name)
+        _refer_by_urn(request.object)
         response = super().RegisterResource(request)
         if request.type == "pulumi:pulumi:Stack":
             return response
@@ -145,6 +176,7 @@ class _Monitor(mocks.MockMonitor):
             provider=request.provider,
             depends_on=frozenset(request.dependencies),
             delete_timeout=request.customTimeouts.delete,
+            protect=request.protect,
             secrets=frozenset(key for key, value in request.object.items() if _is_secret(value)),
         )
         if request.type == "eks:index:Cluster":

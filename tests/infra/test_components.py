@@ -14,6 +14,8 @@ from daiku_infra import crds
 
 NAT = "aws:ec2/natGateway:NatGateway"
 ROUTE = "aws:ec2/route:Route"
+SUBNET = "aws:ec2/subnet:Subnet"
+ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
 ADDON = "aws:eks/addon:Addon"
 
 
@@ -27,10 +29,11 @@ def with_values(**changes: Any) -> Graph:
         pytest.param("none", 0, 1, id="none: only public subnets have a way out"),
         pytest.param("single", 1, 4, id="single: all private subnets share one"),
         pytest.param("perZone", 3, 4, id="per zone: each has its own"),
+        pytest.param("regional", 1, 4, id="regional: all share one, which stands in no zone"),
     ],
 )
 def test_nat_gateways_are_as_many_as_asked(gateways: str, nat_count: int, route_count: int) -> None:
-    made = with_values(natGateways=gateways)
+    made = with_values(natGateways=gateways, vpcEndpoints="private")
 
     assert (len(made.of(NAT)), len(made.of(ROUTE))) == (nat_count, route_count)
 
@@ -130,3 +133,187 @@ def test_the_autoscaler_takes_a_cluster_that_somebody_else_made() -> None:
     assert not made.of("eks:index:Cluster")
     pool = made.one("kubernetes:karpenter.sh/v1:NodePool")
     assert made.one("kubernetes:apps/v1:Deployment").urn in made.needs(pool)
+
+
+def test_pods_may_have_a_range_and_subnets_of_their_own() -> None:
+    made = with_values(podCidr="100.64.0.0/16")
+
+    further = made.one("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+    pods = [s for s in made.of(SUBNET) if "kubernetes.io/role/cni" in s.inputs["tags"]]
+    assert [s.inputs["cidrBlock"] for s in pods] == [
+        "100.64.0.0/18",
+        "100.64.64.0/18",
+        "100.64.128.0/18",
+    ]
+    assert all(further.urn in made.needs(subnet) for subnet in pods)
+    assert not [s.name for s in pods if "karpenter.sh/discovery" in s.inputs["tags"]]
+
+
+def test_dual_stack_gives_every_subnet_a_range_and_private_ones_a_one_way_exit() -> None:
+    made = with_values(ipv6=True)
+
+    ranges = [s.inputs["ipv6CidrBlock"] for s in made.of(SUBNET)]
+    assert len(set(ranges)) == len(ranges) == 6
+    outward = [r for r in made.of(ROUTE) if "egressOnlyGatewayId" in r.inputs]
+    assert {r.inputs["destinationIpv6CidrBlock"] for r in outward} == {"::/0"}
+    assert len(outward) == 3
+
+
+def test_a_private_cluster_reaches_aws_by_endpoints_alone() -> None:
+    made = with_values(natGateways="none", vpcEndpoints="private", intraSubnets=True)
+
+    services = {e.inputs["serviceName"].split(".", 3)[-1]: e for e in made.of(ENDPOINT)}
+    assert {"ec2", "ecr.api", "ecr.dkr", "eks", "sqs", "ssm", "sts", "s3"} <= services.keys()
+    assert services["s3"].inputs["vpcEndpointType"] == "Gateway"
+    intra = {f"{s.name}-id" for s in made.of(SUBNET) if "-intra-" in s.name}
+    assert set(services["ec2"].inputs["subnetIds"]) == intra
+    assert set(made.one("eks:index:Cluster").inputs["subnetIds"]) == intra
+    assert "privateSubnetIds" not in made.one("eks:index:Cluster").inputs
+    [rule] = made.one("aws:ec2/securityGroup:SecurityGroup").inputs["ingress"]
+    assert (rule["fromPort"], rule["cidrBlocks"]) == (443, ["10.0.0.0/16"])
+    group = made.one("aws:eks/nodeGroup:NodeGroup")
+    assert {e.urn for e in services.values()} <= made.needs(group)
+
+
+def test_an_existing_network_gets_discovery_tags_and_nothing_else() -> None:
+    made = with_values(
+        zones=[],
+        existingVpc={"vpcId": "vpc-1a", "privateSubnetIds": ["subnet-1a", "subnet-2b"]},
+    )
+
+    assert not made.of("aws:ec2/vpc:Vpc")
+    tagged = {t.inputs["resourceId"] for t in made.of("aws:ec2/tag:Tag")}
+    assert {"subnet-1a", "subnet-2b"} < tagged
+    assert {t.urn for t in made.of("aws:ec2/tag:Tag")} <= made.needs(
+        made.one("kubernetes:apps/v1:Deployment")
+    ) | {made.one("aws:ec2/tag:Tag", "daiku-local-discovery").urn}
+
+
+def test_flow_logs_write_to_their_own_group_only() -> None:
+    made = with_values(flowLogDays=30)
+
+    group = made.one("aws:cloudwatch/logGroup:LogGroup")
+    [statement] = json.loads(made.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])[
+        "Statement"
+    ]
+    assert group.inputs["retentionInDays"] == 30
+    assert statement["Resource"] == f"arn:aws:mock::{graph.ACCOUNT}:LogGroup/{group.name}:*"
+    assert made.one("aws:ec2/flowLog:FlowLog").inputs["trafficType"] == "ALL"
+
+
+def test_logs_of_the_control_plane_end_and_their_group_is_there_before_it() -> None:
+    made = with_values(controlPlaneLogs=["audit"], logRetentionDays=90)
+
+    group = made.one("aws:cloudwatch/logGroup:LogGroup")
+    assert (group.inputs["name"], group.inputs["retentionInDays"]) == (
+        "/aws/eks/daiku-local/cluster",
+        90,
+    )
+    assert group.urn in made.needs(made.one("eks:index:Cluster"))
+
+
+def test_secrets_have_a_key_of_their_own_that_is_turned_over(local: Graph) -> None:
+    key = local.one("aws:kms/key:Key")
+
+    assert key.inputs["enableKeyRotation"] is True
+    assert key.urn in local.needs(local.one("eks:index:Cluster"))
+    assert not with_values(encryptSecrets=False).of("aws:kms/key:Key")
+
+
+def test_the_control_plane_keeps_its_role_until_it_is_gone(local: Graph) -> None:
+    needed = {local.resources[urn].name for urn in local.needs(local.one("eks:index:Cluster"))}
+
+    assert {"daiku-local-control-plane-0", "daiku-local-control-plane-1"} <= needed
+
+
+def test_a_protected_cluster_can_be_deleted_by_nobody() -> None:
+    cluster = with_values(deletionProtection=True).one("eks:index:Cluster")
+
+    assert cluster.protect
+    assert cluster.inputs["deletionProtection"] is True
+
+
+def test_system_nodes_hide_their_metadata_and_encrypt_their_disks(local: Graph) -> None:
+    template = local.one("aws:ec2/launchTemplate:LaunchTemplate")
+
+    assert template.inputs["metadataOptions"]["httpTokens"] == "required"
+    [disk] = template.inputs["blockDeviceMappings"]
+    assert disk["ebs"]["encrypted"] == "true"
+    group = local.one("aws:eks/nodeGroup:NodeGroup")
+    assert group.inputs["launchTemplate"]["version"] == "1"
+
+
+def test_addons_without_a_version_get_the_one_that_eks_has_for_the_cluster() -> None:
+    made = with_values(
+        addons=[{"name": "vpc-cni"}, {"name": "kube-proxy", "version": "latest"}],
+        cni={"prefixDelegation": True, "podSecurityGroups": True},
+    )
+
+    cni, proxy = (made.one(ADDON, f"daiku-local-{name}") for name in ("vpc-cni", "kube-proxy"))
+    assert cni.inputs["addonVersion"] == "v9.9.9-eksbuild.1"
+    assert proxy.inputs["addonVersion"] == "v9.9.9-eksbuild.2"
+    environment = json.loads(cni.inputs["configurationValues"])["env"]
+    assert environment["ENABLE_PREFIX_DELEGATION"] == environment["ENABLE_POD_ENI"] == "true"
+
+
+@pytest.mark.parametrize("identity", ["irsa", "podIdentity"])
+def test_one_argument_says_how_pods_come_to_their_role(identity: str) -> None:
+    addons = [{"name": name} for name in ("eks-pod-identity-agent", "aws-ebs-csi-driver")]
+    made = with_values(identity=identity, addons=addons)
+
+    account = made.one("kubernetes:core/v1:ServiceAccount").inputs
+    driver = made.one(ADDON, "daiku-local-aws-ebs-csi-driver").inputs
+    trust = made.one("aws:iam/role:Role", "daiku-local-controller").inputs["assumeRolePolicy"]
+    associations = made.of("aws:eks/podIdentityAssociation:PodIdentityAssociation")
+    if identity == "irsa":
+        assert account["metadata"]["annotations"]["eks.amazonaws.com/role-arn"]
+        assert driver["serviceAccountRoleArn"]
+        assert not associations
+    else:
+        assert "annotations" not in account["metadata"]
+        assert "serviceAccountRoleArn" not in driver
+        assert driver["podIdentityAssociations"][0]["serviceAccount"] == "ebs-csi-controller-sa"
+        [association] = associations
+        assert association.inputs["serviceAccount"] == "daiku"
+        assert json.loads(trust)["Statement"][0]["Condition"]["StringEquals"] == {
+            "aws:RequestTag/eks-cluster-name": "daiku-local",
+            "aws:RequestTag/kubernetes-namespace": "kube-system",
+            "aws:RequestTag/kubernetes-service-account": "daiku",
+        }
+        assert association.urn in made.needs(made.one("kubernetes:apps/v1:Deployment"))
+
+
+def test_people_enter_with_the_policy_that_they_were_given() -> None:
+    made = with_values(
+        access=[
+            {
+                "name": "team",
+                "principalArn": "arn:aws:iam::123456789012:role/team",
+                "policy": "AmazonEKSEditPolicy",
+                "namespaces": ["shop"],
+            }
+        ]
+    )
+
+    entry = made.one("aws:eks/accessEntry:AccessEntry", "daiku-local-team")
+    association = made.one("aws:eks/accessPolicyAssociation:AccessPolicyAssociation")
+    assert entry.inputs["type"] == "STANDARD"
+    assert association.inputs["policyArn"].endswith("cluster-access-policy/AmazonEKSEditPolicy")
+    assert association.inputs["accessScope"] == {"type": "namespace", "namespaces": ["shop"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        pytest.param({"kubernetesVersion": "1.19"}, "it offers 1.33, 1.34, 1.35", id="version"),
+        pytest.param({"accountId": "999999999999"}, "choose another AWS profile", id="account"),
+        pytest.param(
+            {"zones": ["us-west-2a", "us-west-2z"]}, "us-west-2z cannot be had", id="zone"
+        ),
+    ],
+)
+def test_what_aws_cannot_give_is_said_before_anything_is_registered(
+    changes: dict[str, Any], part: str
+) -> None:
+    with pytest.raises(infra.PreflightError, match=part):
+        with_values(**changes)

@@ -50,8 +50,8 @@ def test_every_property_is_described(schema: dict[str, Any]) -> None:
 
 def test_what_has_a_default_may_be_left_out(schema: dict[str, Any]) -> None:
     assert schema["resources"]["daiku:index:Vpc"]["requiredInputs"] == [
-        "cidrBlock",
         "clusterName",
+        "region",
         "zones",
     ]
     assert schema["types"]["daiku:index:AddonArgs"]["required"] == ["name"]
@@ -59,6 +59,7 @@ def test_what_has_a_default_may_be_left_out(schema: dict[str, Any]) -> None:
 
 def test_a_component_is_made_from_the_words_of_the_schema() -> None:
     inputs = {
+        "region": graph.REGION,
         "cidrBlock": "10.0.0.0/16",
         "clusterName": "theirs",
         "zones": ["us-west-2a", "us-west-2b"],
@@ -90,7 +91,7 @@ def test_a_cluster_hands_its_reference_out_in_the_words_of_the_schema() -> None:
     inputs = {
         "clusterName": "theirs",
         "region": graph.REGION,
-        "kubernetesVersion": "1.35",
+        "controlPlane": {"kubernetesVersion": "1.35"},
         "vpcId": "vpc-1",
         "privateSubnetIds": ["subnet-1", "subnet-2"],
         "systemNodes": {"size": 3},

@@ -5,7 +5,8 @@ import pulumi
 import pytest
 
 from daiku_infra import config
-from daiku_infra.config import ConfigError, StackConfig
+from daiku_infra.config import ConfigError
+from daiku_infra.environment import EnvironmentArgs
 from daiku_infra.subnets import NatGateways
 
 CLASS = {"name": "default", "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}
@@ -18,7 +19,7 @@ SMALLEST: dict[str, Any] = {
 }
 
 
-def parse(**changes: Any) -> StackConfig:
+def parse(**changes: Any) -> EnvironmentArgs:
     values = {key: value for key, value in (SMALLEST | changes).items() if value is not None}
     return config.parse(values, region="us-west-2")
 
@@ -36,8 +37,10 @@ def mistakes(**changes: Any) -> list[str]:
 def test_the_smallest_stack_gets_the_defaults() -> None:
     stack = parse()
 
-    assert stack.vpc_cidr == "10.0.0.0/16"
-    assert stack.nat_gateways is NatGateways.SINGLE
+    assert stack.vpc is not None
+    assert stack.vpc.cidr_block == "10.0.0.0/16"
+    assert stack.vpc.nat_gateways is NatGateways.SINGLE
+    assert stack.control_plane.kubernetes_version == "1.35"
     assert [addon.name for addon in stack.addons] == [
         "vpc-cni",
         "kube-proxy",
@@ -61,7 +64,7 @@ def test_pools_and_classes_are_taken_in_the_words_of_the_api() -> None:
 def test_numbers_and_flags_may_be_text_as_pulumi_hands_them_over() -> None:
     stack = parse(controllerReplicas="3", endpointPublicAccess="false")
 
-    assert (stack.controller_replicas, stack.endpoint_public_access) == (3, False)
+    assert (stack.controller_replicas, stack.control_plane.endpoint_public_access) == (3, False)
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
@@ -73,8 +76,8 @@ def test_all_mistakes_are_reported_at_once() -> None:
         "clusterName",
         "zones",
         "natGateways",
-        "controllerReplicas",
         "zones",
+        "controllerReplicas",
     ]
 
 
@@ -102,6 +105,34 @@ def test_all_mistakes_are_reported_at_once() -> None:
         pytest.param({"zones": ["us-west-2a", "eu-west-1a"]}, "'eu-west-1a'", id="a foreign zone"),
         pytest.param({"vpcCidr": "10.0.0.0/28"}, "/16 to /24", id="a VPC too small"),
         pytest.param({"publicAccessCidrs": ["1.2.3.4/8"]}, "has host bits set", id="host bits"),
+        pytest.param({"natGateways": "none"}, "set vpcEndpoints to private", id="no way to AWS"),
+        pytest.param({"podCidr": "10.0.0.0/18"}, "overlaps", id="pods inside the VPC's own range"),
+        pytest.param({"flowLogDays": 2}, "write one of 0, 1, 3", id="days that CloudWatch cannot"),
+        pytest.param({"logRetentionDays": 0}, "write one of 1, 3", id="logs kept for no time"),
+        pytest.param({"existingVpc": {"vpcId": "vpc-1"}}, "leave out zones", id="two networks"),
+        pytest.param(
+            {"zones": None, "existingVpc": {"vpcId": "vpc-1", "privateSubnetIds": ["subnet-1"]}},
+            "1 subnets are listed",
+            id="an existing network in one zone",
+        ),
+        pytest.param(
+            {"endpointPublicAccess": False, "publicAccessCidrs": ["1.2.3.0/24"]},
+            "leave one of the two out",
+            id="ranges of an endpoint that is not public",
+        ),
+        pytest.param({"identity": "podidentity"}, "did you mean podIdentity?", id="wrong case"),
+        pytest.param(
+            {"identity": "podIdentity", "addons": []}, "eks-pod-identity-agent", id="no agent"
+        ),
+        pytest.param(
+            {"cni": {"prefixDelegation": True}, "addons": []}, "no add-on vpc-cni", id="no CNI"
+        ),
+        pytest.param(
+            {"access": [{"name": "a", "principalArn": "admins"}]},
+            "such as arn:aws:iam",
+            id="a principal that is none",
+        ),
+        pytest.param({"accountId": "1234"}, '"123456789012"', id="an account too short"),
         pytest.param({"controlPlaneLogs": ["apis"]}, "'apis'", id="a log that is none"),
         pytest.param({"tags": {"eks:x": "y"}}, "choose another", id="a reserved tag"),
         pytest.param({"tags": {"n": 1}}, "put it in quotes", id="a tag that is a number"),
@@ -150,4 +181,4 @@ def test_a_stack_file_reads_the_same_through_pulumi() -> None:
     }
     pulumi.runtime.set_all_config({**encoded, "aws:region": "us-west-2", "aws:profile": "x"})
 
-    assert StackConfig.load() == parse()
+    assert config.load() == parse()

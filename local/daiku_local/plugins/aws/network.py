@@ -9,7 +9,7 @@ from typing import Any
 
 from daiku_local.plugins.aws import cloud as clouds
 from daiku_local.plugins.aws.cloud import Cloud, tag_map
-from daiku_local.plugins.aws.kind import Ec2Kind, kind, names
+from daiku_local.plugins.aws.kind import Ec2Kind, Kind, kind, names
 from daiku_local.plugins.values import Plain
 
 GATEWAY_SECONDS = 300.0
@@ -145,6 +145,59 @@ class Subnet(Ec2Kind):
 
     def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
         cloud.ec2.delete_subnet(SubnetId=identifier)
+
+
+@kind("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+class VpcIpv4CidrBlockAssociation(Kind):
+    """A further range of a VPC."""
+
+    fixed = names("vpcId cidrBlock")
+    delete_first = True
+
+    def create(self, cloud: Cloud, inputs: Plain) -> str:
+        answer = cloud.ec2.associate_vpc_cidr_block(
+            VpcId=inputs["vpcId"], CidrBlock=inputs["cidrBlock"]
+        )
+        return answer["CidrBlockAssociation"]["AssociationId"]
+
+    def read(self, cloud: Cloud, identifier: str, known: Plain) -> Plain | None:
+        mine = [{"Name": "cidr-block-association.association-id", "Values": [identifier]}]
+        for vpc in cloud.ec2.describe_vpcs(Filters=mine)["Vpcs"]:
+            for range_ in vpc.get("CidrBlockAssociationSet", ()):
+                if range_["AssociationId"] == identifier:
+                    return {"vpcId": vpc["VpcId"], "cidrBlock": range_["CidrBlock"]}
+        return None
+
+    def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
+        cloud.ec2.disassociate_vpc_cidr_block(AssociationId=identifier)
+
+
+@kind("aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway")
+class EgressOnlyInternetGateway(Ec2Kind):
+    """The way of private subnets to the IPv6 internet."""
+
+    ec2_type = "egress-only-internet-gateway"
+    fixed = names("vpcId")
+
+    def create(self, cloud: Cloud, inputs: Plain) -> str:
+        answer = cloud.ec2.create_egress_only_internet_gateway(
+            VpcId=inputs["vpcId"], **self.tag_specifications(inputs)
+        )
+        return answer["EgressOnlyInternetGateway"]["EgressOnlyInternetGatewayId"]
+
+    def read(self, cloud: Cloud, identifier: str, known: Plain) -> Plain | None:
+        found = cloud.ec2.describe_egress_only_internet_gateways(
+            EgressOnlyInternetGatewayIds=[identifier]
+        )["EgressOnlyInternetGateways"]
+        if not found:
+            return None
+        return {
+            "vpcId": found[0]["Attachments"][0]["VpcId"],
+            "tagsAll": tag_map(found[0].get("Tags")),
+        }
+
+    def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
+        cloud.ec2.delete_egress_only_internet_gateway(EgressOnlyInternetGatewayId=identifier)
 
 
 @kind("aws:ec2/internetGateway:InternetGateway")

@@ -78,6 +78,9 @@ def failures(given: Plain) -> list[Failure]:
     if not any(present.get(k) for k in ("subnetIds", "privateSubnetIds", "publicSubnetIds")):
         reason = "or privateSubnetIds or publicSubnetIds is required: the laptop has no default VPC"
         found.append(Failure(path="subnetIds", reason=reason))
+    if present.get("subnetIds") and (present.keys() & {"privateSubnetIds", "publicSubnetIds"}):
+        reason = "excludes privateSubnetIds and publicSubnetIds: give one or the other"
+        found.append(Failure(path="subnetIds", reason=reason))
     return found
 
 
