@@ -11,6 +11,9 @@
 | ControllerPolicy | what the controller may do in AWS | policy_arns |
 | ServiceAccountRole | a role for exactly one ServiceAccount | role_arn |
 | Autoscaler | CRDs, RBAC, Deployment | controller |
+| ControllerImage | a registry, and the controller's image in it | image |
+| Platform | load balancer controller, Prometheus, KEDA: each by wish | |
+| Drain | nothing; takes the nodes away when it is deleted | |
 | NodePools | NodePool and EC2NodeClass objects | names |
 
 What a component hands out is known only when all it stands on is there, so order on create and on
@@ -25,13 +28,16 @@ from daiku_infra.cluster_ref import ClusterRef
 from daiku_infra.config import ConfigError
 from daiku_infra.config import load as load_config
 from daiku_infra.control_plane import ControlPlaneArgs
+from daiku_infra.controller_image import ControllerImage, ControllerImageArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
+from daiku_infra.drain import Drain, DrainArgs
 from daiku_infra.environment import Environment, EnvironmentArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.flow_logs import FlowLogs, FlowLogsArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
+from daiku_infra.platform import Platform, PlatformArgs
 from daiku_infra.preflight import PreflightError
 from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
 from daiku_infra.subnets import NatGateways
@@ -52,8 +58,12 @@ __all__ = [
     "CniArgs",
     "ConfigError",
     "ControlPlaneArgs",
+    "ControllerImage",
+    "ControllerImageArgs",
     "ControllerPolicy",
     "ControllerPolicyArgs",
+    "Drain",
+    "DrainArgs",
     "Endpoints",
     "Environment",
     "EnvironmentArgs",
@@ -71,6 +81,8 @@ __all__ = [
     "NodePoolsArgs",
     "NodeRole",
     "NodeRoleArgs",
+    "Platform",
+    "PlatformArgs",
     "PreflightError",
     "ServiceAccountRole",
     "ServiceAccountRoleArgs",

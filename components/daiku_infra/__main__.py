@@ -44,6 +44,8 @@ COMPONENTS: list[type[pulumi.ComponentResource]] = [
     daiku_infra.ServiceAccountRole,
     daiku_infra.Autoscaler,
     daiku_infra.NodePools,
+    daiku_infra.ControllerImage,
+    daiku_infra.Platform,
 ]
 """What the package offers."""
 

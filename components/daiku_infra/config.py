@@ -4,6 +4,7 @@ Every mistake is reported at once, before any resource is made: an unknown key w
 one, a value of the wrong type or out of bounds, and what would be right.
 """
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -49,7 +50,9 @@ def load() -> EnvironmentArgs:
         namespace, _, key = full_key.partition(":")
         if namespace == "daiku":
             values[key] = _decode(value)
-    return parse(values, region=pulumi.Config("aws").get("region"))
+    aws_settings = pulumi.Config("aws")
+    config = parse(values, region=aws_settings.get("region"))
+    return dataclasses.replace(config, aws_profile=aws_settings.get("profile"))
 
 
 def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
@@ -94,6 +97,7 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
         controller_settings=section.labels("controllerSettings"),
         service_monitor=section.flag("serviceMonitor", default=False),
+        drain_minutes=section.whole("drainMinutes", default=15, low=1, high=240),
         node_classes=node_classes,
         node_pools=node_pools,
         tags=common,

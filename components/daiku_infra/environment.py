@@ -16,6 +16,7 @@ from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
 from daiku_infra.cluster import Cluster, ClusterArgs
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
+from daiku_infra.drain import Drain, DrainArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
@@ -60,6 +61,10 @@ class EnvironmentArgs:
     """Settings of the controller by environment name."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape the controller."""
+    drain_minutes: int = 15
+    """How long a destroy gives pods to leave, before it takes nodes by force."""
+    aws_profile: str | None = None
+    """Profile of the AWS configuration that the provider uses, for a destroy to use it too."""
     node_classes: list[NodeClassArgs] = field(default_factory=list[NodeClassArgs])
     """EC2NodeClasses."""
     node_pools: list[NodePoolArgs] = field(default_factory=list[NodePoolArgs])
@@ -202,6 +207,17 @@ class Environment(pulumi.ComponentResource):
             ),
             in_cluster,
         )
+        # Made last, and so the first to go.
+        Drain(
+            name,
+            DrainArgs(
+                cluster=ref,
+                before=[autoscaler.controller, *pools.names],
+                deadline_minutes=args.drain_minutes,
+                aws_profile=args.aws_profile,
+            ),
+            self._own,
+        )
         self.node_role_arn, self.interruption_queue = nodes.role_arn, queue.queue_name
         return pools.names
 
@@ -211,6 +227,9 @@ class Environment(pulumi.ComponentResource):
             self._args.cluster_name,
             kubeconfig=cluster.kubeconfig,
             enable_server_side_apply=True,
+            # Else a destroy would fail for ever once the cluster no longer answers; what is in it goes
+            # with it.
+            delete_unreachable=True,
             opts=self._own,
         )
 

@@ -9,12 +9,14 @@ import warnings
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import pulumi_aws as aws
+    import pulumi_docker_build as docker_build
     import pulumi_eks as eks
     import pulumi_kubernetes as kubernetes
 
     # pulumi_aws loads a module when one of its classes is first named.
     used = (
         aws.cloudwatch.EventRule,
+        aws.ecr.Repository,
         aws.kms.Key,
         aws.ec2.Vpc,
         aws.eks.NodeGroup,
@@ -22,4 +24,4 @@ with warnings.catch_warnings():
         aws.sqs.Queue,
     )
 
-__all__ = ["aws", "eks", "kubernetes"]
+__all__ = ["aws", "docker_build", "eks", "kubernetes"]

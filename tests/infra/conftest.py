@@ -23,6 +23,16 @@ def run_program(values: Mapping[str, Any]) -> graph.Graph:
     return graph.register(lambda: runpy.run_path(str(ROOT / "__main__.py")), encoded)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The mocks leave event loops open, which may be collected at any moment."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+            )
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
 @pytest.fixture(autouse=True)
 def loops() -> Iterator[None]:
     """A program that fails keeps its event loops until its error is forgotten."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
-from google.protobuf.struct_pb2 import Struct
+from google.protobuf.struct_pb2 import ListValue, Struct
 from pulumi.runtime import mocks, rpc, settings
 
 ACCOUNT = "123456789012"
@@ -109,7 +109,11 @@ def _refer_by_urn(inputs: Struct) -> None:
 
 
 def _is_secret(value: Any) -> bool:
-    return isinstance(value, Struct) and rpc.is_rpc_secret(dict(value.items()))
+    """Whether a value is a secret, or holds one at any depth."""
+    if isinstance(value, Struct):
+        fields = dict(value.items())
+        return rpc.is_rpc_secret(fields) or any(_is_secret(field) for field in fields.values())
+    return isinstance(value, ListValue) and any(_is_secret(item) for item in value)
 
 
 class _Mocks(mocks.Mocks):
@@ -131,6 +135,9 @@ class _Mocks(mocks.Mocks):
                 outputs["ipv6CidrBlock"] = "2600:1f14::/56"
             case "aws:ec2/launchTemplate:LaunchTemplate":
                 outputs["latestVersion"] = 1
+            case "aws:ecr/repository:Repository":
+                host = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
+                outputs |= {"repositoryUrl": f"{host}/{args.inputs['name']}", "registryId": ACCOUNT}
             case kind if kind.startswith("aws:"):
                 outputs["arn"] = f"arn:aws:mock::{ACCOUNT}:{kind.split(':')[-1]}/{args.name}"
         return f"{args.name}-id", outputs
@@ -145,6 +152,21 @@ class _Mocks(mocks.Mocks):
             },
             "aws:eks/getClusterVersions:getClusterVersions": {
                 "clusterVersions": [{"clusterVersion": version} for version in VERSIONS]
+            },
+            "aws:eks/getCluster:getCluster": {
+                "name": args.args.get("name"),
+                "endpoint": "https://cluster.example.com",
+                "certificateAuthorities": [{"data": "Q0E="}],
+                "identities": [{"oidcs": [{"issuer": f"https://{ISSUER}"}]}],
+                "vpcConfig": {
+                    "clusterSecurityGroupId": CLUSTER_GROUP,
+                    "subnetIds": ["subnet-1", "subnet-2"],
+                    "vpcId": "vpc-1",
+                },
+            },
+            "aws:ecr/getAuthorizationToken:getAuthorizationToken": {
+                "userName": "AWS",
+                "password": "secret",
             },
             "aws:eks/getAddonVersion:getAddonVersion": {
                 "version": "v9.9.9-eksbuild.2"
