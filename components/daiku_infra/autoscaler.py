@@ -26,7 +26,7 @@ class AutoscalerArgs:
     """How its pods come to the role."""
     queue_name: pulumi.Input[str]
     """Queue that interruptions are announced in."""
-    image: str
+    image: pulumi.Input[str]
     """Image reference."""
     replicas: int = 2
     """Pods, at least 1. One leads; another takes over within seconds."""

@@ -7,11 +7,12 @@ one, a value of the wrong type or out of bounds, and what would be right.
 import dataclasses
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pulumi
 
-from daiku_infra import access, addons, config_network, naming, node_pool_rules, tags
+from daiku_infra import access, addons, config_network, naming, node_pool_rules, pool_files, tags
 from daiku_infra.access import AccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.control_plane import ControlPlaneArgs
@@ -51,6 +52,11 @@ def load() -> EnvironmentArgs:
         if namespace == "daiku":
             values[key] = _decode(value)
     aws_settings = pulumi.Config("aws")
+    try:
+        values = pool_files.with_files(values, Path.cwd())
+    except pool_files.PoolFileError as error:
+        mistake = Mistake(key="daiku:nodePoolFiles", problem=str(error))
+        raise ConfigError(_message([mistake])) from error
     config = parse(values, region=aws_settings.get("region"))
     return dataclasses.replace(config, aws_profile=aws_settings.get("profile"))
 
@@ -72,8 +78,10 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
     name = _cluster_name(section)
     common = tags.base(name, _tags(section))
     network = config_network.read(section, region=home, cluster_name=name, common_tags=common)
+    section.texts("nodePoolFiles", example="pools/*.yaml")
     node_classes = section.sections("nodeClasses", _node_class) or []
     node_pools = section.sections("nodePools", _node_pool) or []
+    platform = section.section("platform", _platform)
     config = EnvironmentArgs(
         cluster_name=name,
         region=home,
@@ -91,12 +99,13 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
             section.choice("identity", default=Identity.IRSA, options=[i.value for i in Identity])
         ),
         system_nodes=section.section("systemNodeGroup", _system_nodes),
-        controller_image=section.text(
-            "controllerImage", pattern=r"\S+", example="registry.example.com/daiku/controller:1.0.0"
-        ),
+        controller_image=_image(section),
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
         controller_settings=section.labels("controllerSettings"),
         service_monitor=section.flag("serviceMonitor", default=False),
+        load_balancers=platform["load_balancers"],
+        prometheus=platform["prometheus"],
+        keda=platform["keda"],
         drain_minutes=section.whole("drainMinutes", default=15, low=1, high=240),
         node_classes=node_classes,
         node_pools=node_pools,
@@ -107,6 +116,29 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
     if mistakes:
         raise ConfigError(_message(mistakes))
     return config
+
+
+def _image(section: Section) -> str | None:
+    """The controller's image, which is either given or built."""
+    built = section.flag("buildController", default=False)
+    image = section.text(
+        "controllerImage",
+        pattern=r"\S+",
+        default="" if built else None,
+        example="registry.example.com/daiku/controller:1.0.0, or set buildController to true",
+    )
+    if built and image:
+        section.note("controllerImage", "buildController is true: leave one of the two out")
+    return image or None
+
+
+def _platform(section: Section) -> dict[str, bool]:
+    """Optional parts, by their names in EnvironmentArgs."""
+    return {
+        "load_balancers": section.flag("loadBalancers", default=False),
+        "prometheus": section.flag("prometheus", default=False),
+        "keda": section.flag("keda", default=False),
+    }
 
 
 def _check_together(section: Section, config: EnvironmentArgs) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi import dynamic
 
-from daiku_infra import cluster_door, draining
+from daiku_infra import draining
 
 
 class DrainProvider(dynamic.ResourceProvider):
@@ -39,7 +39,7 @@ class DrainProvider(dynamic.ResourceProvider):
         if _props.get("aws_profile"):
             os.environ.setdefault("AWS_PROFILE", _props["aws_profile"])
         # Here, so that a preview does not load boto3 and a Kubernetes client.
-        from daiku_infra import aws_door  # noqa: PLC0415
+        from daiku_infra import aws_door, cluster_door  # noqa: PLC0415
 
         cluster, region = str(_props["cluster"]), str(_props["region"])
         draining.drain(

@@ -14,13 +14,16 @@ from daiku_infra.access import AccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
 from daiku_infra.cluster import Cluster, ClusterArgs
+from daiku_infra.cluster_ref import ClusterRef
 from daiku_infra.control_plane import ControlPlaneArgs
+from daiku_infra.controller_image import ControllerImage, ControllerImageArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
 from daiku_infra.drain import Drain, DrainArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
+from daiku_infra.platform import Platform, PlatformArgs
 from daiku_infra.providers import kubernetes
 from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
 from daiku_infra.system_nodes import SystemNodesArgs
@@ -53,14 +56,20 @@ class EnvironmentArgs:
     """How pods that call AWS get their role."""
     system_nodes: SystemNodesArgs = field(default_factory=SystemNodesArgs)
     """Nodes of system pods."""
-    controller_image: str
-    """Image of the controller."""
+    controller_image: str | None = None
+    """Image of the controller; built into a registry of this environment's own when absent."""
     controller_replicas: int = 2
     """Pods of the controller."""
     controller_settings: dict[str, str] = field(default_factory=dict[str, str])
     """Settings of the controller by environment name."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape the controller."""
+    load_balancers: bool = False
+    """AWS Load Balancer Controller."""
+    prometheus: bool = False
+    """Prometheus with its operator, and Grafana."""
+    keda: bool = False
+    """KEDA."""
     drain_minutes: int = 15
     """How long a destroy gives pods to leave, before it takes nodes by force."""
     aws_profile: str | None = None
@@ -189,13 +198,14 @@ class Environment(pulumi.ComponentResource):
                 role_arn=identity.role_arn,
                 identity=args.identity,
                 queue_name=queue.queue_name,
-                image=args.controller_image,
+                image=self._image(),
                 replicas=args.controller_replicas,
                 environment=args.controller_settings,
                 service_monitor=args.service_monitor,
             ),
             in_cluster,
         )
+        self._platform(ref, in_cluster)
         pools = NodePools(
             manifests.NAME,
             NodePoolsArgs(
@@ -220,6 +230,33 @@ class Environment(pulumi.ComponentResource):
         )
         self.node_role_arn, self.interruption_queue = nodes.role_arn, queue.queue_name
         return pools.names
+
+    def _platform(self, cluster: ClusterRef, in_cluster: pulumi.ResourceOptions) -> None:
+        """The optional parts that were asked for."""
+        args = self._args
+        if args.load_balancers or args.prometheus or args.keda:
+            Platform(
+                args.cluster_name,
+                PlatformArgs(
+                    cluster=cluster,
+                    identity=args.identity,
+                    load_balancers=args.load_balancers,
+                    prometheus=args.prometheus,
+                    keda=args.keda,
+                ),
+                in_cluster,
+            )
+
+    def _image(self) -> pulumi.Input[str]:
+        """The controller's image: given, or built."""
+        if self._args.controller_image:
+            return self._args.controller_image
+        built = ControllerImage(
+            f"{self._args.cluster_name}-controller",
+            ControllerImageArgs(cluster_name=self._args.cluster_name, tags=self._args.tags),
+            self._own,
+        )
+        return built.image
 
     def _kubernetes(self, cluster: Cluster) -> kubernetes.Provider:
         """The way into the cluster for everything that is made in it."""

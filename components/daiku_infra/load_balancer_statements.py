@@ -4,10 +4,10 @@ It tags what it makes with its cluster, and asks for that tag wherever it change
 Source of the calls: the controller's own list of permissions, version 2.17. No Pulumi in here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from daiku_infra import policies
-from daiku_infra.policies import Statement
+from daiku_infra.policies import Conditions, Statement
 
 TAG = "elbv2.k8s.aws/cluster"
 """Key of the tag by which it knows what it made."""
@@ -21,18 +21,24 @@ def load_balancer_document(*, partition: str, cluster: str) -> policies.Document
         cluster: Name of the cluster, which is the value of its tag.
     """
     has = {"StringEquals": {f"aws:ResourceTag/{TAG}": cluster}}
-    asks = {"StringEquals": {f"aws:RequestTag/{TAG}": cluster}}
-    groups = [f"arn:{partition}:ec2:*:*:security-group/*"]
-    balancers = [
-        f"arn:{partition}:elasticloadbalancing:*:*:{kind}/*"
-        for kind in ("targetgroup", "loadbalancer/net", "loadbalancer/app", "loadbalancer/gwy")
-    ]
-    listeners = [
-        f"arn:{partition}:elasticloadbalancing:*:*:{kind}/*"
-        for kind in ("listener/net", "listener/app", "listener-rule/net", "listener-rule/app")
-    ]
     statements = [
         *_reads(),
+        *_group_rows(partition, cluster, has),
+        *_balancer_rows(partition, cluster, has),
+        _row(
+            "MakeServiceLinkedRole",
+            ["iam:CreateServiceLinkedRole"],
+            ["*"],
+            {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
+        ),
+    ]
+    return policies.document(statement.encode() for statement in statements)
+
+
+def _group_rows(partition: str, cluster: str, has: Conditions) -> list[Statement]:
+    """Security groups: its own, and the cluster's, which it opens to its load balancers."""
+    groups = [f"arn:{partition}:ec2:*:*:security-group/*"]
+    return [
         _row(
             "CreateOwnGroups",
             _ec2("CreateSecurityGroup"),
@@ -65,6 +71,21 @@ def load_balancer_document(*, partition: str, cluster: str) -> policies.Document
             groups,
             has,
         ),
+    ]
+
+
+def _balancer_rows(partition: str, cluster: str, has: Conditions) -> list[Statement]:
+    """Load balancers and target groups by their tag; listeners and rules have it not always."""
+    asks = {"StringEquals": {f"aws:RequestTag/{TAG}": cluster}}
+    balancers = [
+        f"arn:{partition}:elasticloadbalancing:*:*:{kind}/*"
+        for kind in ("targetgroup", "loadbalancer/net", "loadbalancer/app", "loadbalancer/gwy")
+    ]
+    listeners = [
+        f"arn:{partition}:elasticloadbalancing:*:*:{kind}/*"
+        for kind in ("listener/net", "listener/app", "listener-rule/net", "listener-rule/app")
+    ]
+    return [
         _row(
             "CreateOwnBalancers", _elb("CreateLoadBalancer", "CreateTargetGroup"), balancers, asks
         ),
@@ -103,14 +124,7 @@ def load_balancer_document(*, partition: str, cluster: str) -> policies.Document
             ),
             listeners,
         ),
-        _row(
-            "MakeServiceLinkedRole",
-            ["iam:CreateServiceLinkedRole"],
-            ["*"],
-            {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
-        ),
     ]
-    return policies.document(statement.encode() for statement in statements)
 
 
 _CHANGES = ("Delete*", "Modify*", "Set*")
@@ -133,7 +147,7 @@ def _row(
     sid: str,
     actions: Sequence[str],
     resources: Sequence[str],
-    conditions: Mapping[str, Mapping[str, str | Sequence[str]]] | None = None,
+    conditions: Conditions | None = None,
 ) -> Statement:
     return Statement(sid=sid, actions=actions, resources=resources, conditions=conditions or {})
 

@@ -32,7 +32,7 @@ class Controller:
 
     namespace: str
     """Namespace of everything of it that has one."""
-    image: str
+    image: Any
     """Image reference."""
     replicas: int
     """Pods, of which one leads."""
