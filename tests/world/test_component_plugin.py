@@ -45,7 +45,7 @@ def stack(world: World, tmp_path: Path) -> Generator[Stack]:
 
 
 def test_pulumi_reads_the_schema_of_the_folder(stack: Stack) -> None:
-    said = stack.run("package", "get-schema", str(ROOT / "components"))
+    said = stack.run("package", "get-schema", str(ROOT / "components" / "pulumi-resource-daiku"))
 
     schema = json.loads(said[said.index("{") :])
     assert schema["name"] == "daiku"
