@@ -97,11 +97,12 @@ class LaunchTemplate(Ec2Kind):
         latest = cloud.ec2.describe_launch_template_versions(
             LaunchTemplateId=identifier, Versions=["$Latest"]
         )["LaunchTemplateVersions"][0]
-        data = latest["LaunchTemplateData"]
-        if values.covers(data, template_data(known)):
-            contents = {key: known.get(key) for key in _DATA}
-        else:
-            contents = {key: value for key, value in _ours(data).items() if key in _DATA}
+        # Tags are listed in any order, and switches are texts to the SDK: both sides in one form.
+        seen, wanted = _ours(latest["LaunchTemplateData"]), _ours(template_data(known))
+        contents = {
+            key: known.get(key) if values.covers(seen.get(key), wanted.get(key)) else seen.get(key)
+            for key in _DATA
+        }
         return {
             **contents,
             "arn": cloud.arn("ec2", f"launch-template/{identifier}"),
