@@ -39,12 +39,6 @@ def test_the_stack_comes_up(journey: Journey) -> None:
     journey.run("pulumi", "up", "--stack", "local", "--yes", "--skip-preview", "--non-interactive")
 
 
-def test_a_refresh_leaves_nothing_to_do(journey: Journey) -> None:
-    options = ("--stack", "local", "--yes", "--skip-preview", "--non-interactive")
-    journey.run("pulumi", "refresh", *options)
-    journey.run("pulumi", "preview", "--stack", "local", "--expect-no-changes", "--non-interactive")
-
-
 @pytest.mark.parametrize(
     ("changes", "steps"),
     [
