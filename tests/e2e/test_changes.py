@@ -13,7 +13,7 @@ from tests.e2e.conftest import ROOT, Journey
 
 pytestmark = pytest.mark.e2e
 LOCAL = yaml.safe_load((ROOT / "stacks" / "Pulumi.local.yaml").read_text())
-POOL = LOCAL["config"]["daiku:nodePools"][0]
+POOL, *OTHERS = LOCAL["config"]["daiku:nodePools"]
 
 
 def _steps(journey: Journey, folder: Path, **changes: Any) -> set[tuple[str, str]]:
@@ -44,7 +44,7 @@ def test_the_stack_comes_up(journey: Journey) -> None:
     [
         pytest.param({}, set(), id="nothing"),
         pytest.param(
-            {"nodePools": [{**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "500"}}}]},
+            {"nodePools": [{**POOL, "spec": {**POOL["spec"], "limits": {"cpu": "500"}}}, *OTHERS]},
             {("update", "NodePool")},
             id="a limit",
         ),
