@@ -361,6 +361,11 @@ class History:
         pool = self.world.api.find(POOLS, node["metadata"]["labels"].get(labels.NODEPOOL, ""))
         if pool is None or "replicas" in pool["spec"]:
             return False
+        name = pool["metadata"]["name"]
+        if any(is_leaving(n) and n["metadata"]["labels"].get(labels.NODEPOOL) == name
+               for n in self.world.api.all(NODES)):  # fmt: skip
+            # Its pods may not leave, and it takes what the budget allows.
+            return False
         return all(b["nodes"] not in {"0", "0%"} for b in pool["spec"]["disruption"]["budgets"])
 
     def _leftovers(self) -> list[str]:

@@ -283,15 +283,16 @@ def _launched_meanwhile(claim: NodeClaim, snapshot: Snapshot) -> str:
 def _was_never_launched(draft: Draft, snapshot: Snapshot) -> bool:
     """Whether it is sure that a NodeClaim without an instance has none.
 
-    The cloud said so when it was asked for one, or does not show one in a list that was made long enough after the
-    deletion: a launch by a process that has died since may take a while to become visible.
+    The cloud tried to launch one and had none left, or does not show one in a list that was made long enough after the
+    deletion: a launch by a process that has died since may take a while to become visible. Any other refusal only says
+    that the last call came to nothing.
     """
     claim = draft.claim
     hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
     if hold is not None and hold.until is None:
         return False
     failure = snapshot.launch_failures.get(claim.meta.name)
-    if failure is not None and not isinstance(failure, errors.Unreachable):
+    if isinstance(failure, errors.InsufficientCapacity):
         return True
     visible = (claim.meta.deleted or draft.now) + _VISIBLE
     if draft.now < visible:

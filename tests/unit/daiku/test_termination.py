@@ -7,7 +7,15 @@ import pytest
 from tests import answers, build
 from tests.build import NOW
 
-from daiku.cloud.errors import InstanceNotFound, InsufficientCapacity, Unreachable
+from daiku.cloud.errors import (
+    CloudError,
+    InstanceNotFound,
+    InsufficientCapacity,
+    LaunchRefused,
+    NodeClassNotReady,
+    Throttled,
+    Unreachable,
+)
 from daiku.commands import (
     Announce,
     Command,
@@ -216,10 +224,21 @@ def test_a_claim_goes_only_when_it_is_sure_that_nobody_launched_anything_for_it(
     assert removes_finalizer(commands(cluster, 40 * SECOND)) is goes
 
 
-def test_a_launch_without_an_answer_may_have_made_something() -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Unreachable("no answer"),
+        Throttled("RequestLimitExceeded"),
+        LaunchRefused("InvalidParameterValue"),
+        NodeClassNotReady("its subnets are gone"),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_a_launch_that_came_to_nothing_says_nothing_about_one_before(failure: CloudError) -> None:
+    """A process that has died since may have launched it, and this one was refused before the cloud looked."""
     claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
     cluster = build.cluster(claim)
-    cluster.apply(LaunchFailed(claim.meta.name, Unreachable("no answer")))
+    cluster.apply(LaunchFailed(claim.meta.name, failure))
 
     assert not removes_finalizer(commands(cluster))
 
