@@ -118,7 +118,7 @@ class Invariants:
 
     def check_command(self, process: "Process", command: commands.Command) -> None:
         """A command is begun."""
-        if not isinstance(command, commands.Announce):
+        if not isinstance(command, commands.Announce) and process.lease.is_held():
             self.begun += 1
         self.world.story.tell(process.name, "%s", rules.Words(command))
         match command:

@@ -267,6 +267,7 @@ class History:
 
     def _stay_quiet(self) -> None:
         world = self.world
+        self._until(ALL_GOES, self._ghosts, "nodes of instances that are gone go")
         # What has just become true is still written down; if nobody led meanwhile, by the next leader.
         self._settle()
         if self._leaderless():
@@ -281,6 +282,13 @@ class History:
                 "quiet",
                 f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})",
             )
+
+    def _ghosts(self) -> list[str]:
+        return [
+            f"node {name} is of an instance that is gone"
+            for name in self.world.api.objects[NODES]
+            if not self.world.kubelets.by_node[name].is_live
+        ]
 
     def _settle(self) -> None:
         for _ in range(int(SETTLED / STEP)):
@@ -297,11 +305,7 @@ class History:
             for key, pod in world.api.objects[PODS].items()
             if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
         ]
-        wrong += [
-            f"node {name} is of an instance that is gone"
-            for name in world.api.objects[NODES]
-            if not world.kubelets.by_node[name].is_live
-        ]
+        wrong += self._ghosts()
         pods = world.api.all(PODS)
         for app in world.workloads.apps.values():
             ours = [p for p in pods if apiserver.app_of(p) == app.name]
