@@ -268,9 +268,14 @@ class People:
                 return
             for _ in range(2 if faults.strike("warning repeated") else 1):
                 delay = faults.seconds(10, 90) if faults.strike("warning late") else 0.0
-                self._world.clock.after(delay, lambda: ec2.warn(machine))
-            end = faults.seconds(100, 120)
-            self._world.clock.after(end, lambda: ec2.terminate(machine, "ec2", " (taken back)"))
+                self._world.clock.after(delay, lambda: ec2.warn(machine) if faults.on else None)
+
+            def take_back() -> None:
+                # In peace nothing is taken back that was not when peace came.
+                if faults.on:
+                    ec2.terminate(machine, "ec2", " (taken back)")
+
+            self._world.clock.after(faults.seconds(100, 120), take_back)
 
     def _delete_one(self, plural: str, *, by_force: bool = False) -> None:
         """Delete an object; by force: and take its finalizers away, whatever they hold."""
