@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from tests.simulation import apiserver
+from tests.simulation import apiserver, peace
 from tests.simulation.apiserver import (
     CLAIMS,
     NODES,
@@ -35,7 +35,6 @@ from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
 from tests.simulation.volumes import Volumes
 
-from daiku.model import labels
 from daiku.model.repair import RepairPolicy
 from daiku.runtime import clock as runtime_clock
 from daiku.settings import Settings
@@ -267,7 +266,7 @@ class History:
 
     def _stay_quiet(self) -> None:
         world = self.world
-        self._until(ALL_GOES, self._ghosts, "nodes of instances that are gone go")
+        self._until(ALL_GOES, lambda: peace.ghosts(world), "nodes of instances that are gone go")
         # What has just become true is still written down; if nobody led meanwhile, by the next leader.
         self._settle()
         if self._leaderless():
@@ -282,13 +281,6 @@ class History:
                 "quiet",
                 f"{begun} commands in {QUIET:.0f} s in which nothing happened ({self.phase})",
             )
-
-    def _ghosts(self) -> list[str]:
-        return [
-            f"node {name} is of an instance that is gone"
-            for name in self.world.api.objects[NODES]
-            if not self.world.kubelets.by_node[name].is_live
-        ]
 
     def _settle(self) -> None:
         for _ in range(int(SETTLED / STEP)):
@@ -305,7 +297,7 @@ class History:
             for key, pod in world.api.objects[PODS].items()
             if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
         ]
-        wrong += self._ghosts()
+        wrong += peace.ghosts(world)
         pods = world.api.all(PODS)
         for app in world.workloads.apps.values():
             ours = [p for p in pods if apiserver.app_of(p) == app.name]
@@ -330,11 +322,11 @@ class History:
         ]
         return (
             orphans
-            + self._wrong_numbers()
+            + peace.wrong_numbers(world)
             + [
                 f"node {name} runs nothing"
                 for name, node in world.api.objects[NODES].items()
-                if name not in busy and name != "ip-system" and self._may_go(node)
+                if name not in busy and name != "ip-system" and peace.may_go(world, node)
             ]
             + [
                 f"NodeClaim {c['metadata']['name']} has no node"
@@ -347,30 +339,6 @@ class History:
                 if c["spec"]["expireAfter"] != "Never" and not is_leaving(c)
             ]
         )
-
-    def _wrong_numbers(self) -> list[str]:
-        """Static pools that do not have as many nodes as they should."""
-        api, wrong = self.world.api, list[str]()
-        for name, pool in api.objects[POOLS].items():
-            wanted = pool["spec"].get("replicas")
-            there = sum(
-                c["metadata"]["labels"].get(labels.NODEPOOL) == name and not is_leaving(c)
-                for c in api.all(CLAIMS)
-            )
-            if wanted is not None and there != wanted:
-                wrong.append(f"NodePool {name} has {there} of {wanted} nodes")
-        return wrong
-
-    def _may_go(self, node: Json) -> bool:
-        pool = self.world.api.find(POOLS, node["metadata"]["labels"].get(labels.NODEPOOL, ""))
-        if pool is None or "replicas" in pool["spec"]:
-            return False
-        name = pool["metadata"]["name"]
-        if any(is_leaving(n) and n["metadata"]["labels"].get(labels.NODEPOOL) == name
-               for n in self.world.api.all(NODES)):  # fmt: skip
-            # Its pods may not leave, and it takes what the budget allows.
-            return False
-        return all(b["nodes"] not in {"0", "0%"} for b in pool["spec"]["disruption"]["budgets"])
 
     def _leftovers(self) -> list[str]:
         world = self.world
