@@ -202,7 +202,7 @@ def _creations(
 def _repack(snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> Repack:
     """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
     world = whatif.prepare(snapshot, catalogue, settings, {})
-    found, _ = candidates.find(snapshot, {}, AT)
+    found, _ = candidates.find(snapshot, {}, {}, AT)
     return repack.search(world, payback.movable(found, world, snapshot, None))
 
 

@@ -66,7 +66,7 @@ class World:
     def repacked(self) -> Repack:
         snapshot = self.snapshot()
         world = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
-        found, _ = candidates.find(snapshot, {}, LATER)
+        found, _ = candidates.find(snapshot, {}, {}, LATER)
         return repack.search(world, payback.movable(found, world, snapshot, LATER))
 
 

@@ -40,7 +40,7 @@ def movable(
     """Of `candidates` those that repacking may take away, in the order of names, with what it costs to empty them.
 
     Args:
-        candidates: Nodes that nothing forbids to disrupt.
+        candidates: Nodes that may be disrupted; those whose pods object stay.
         world: The same snapshot, ready to be asked.
         snapshot: All pods, to tell how large a share of its workload each is.
         now: The time; None to look at what would be possible once everybody has been quiet for long enough.
@@ -50,6 +50,8 @@ def movable(
     found: list[Movable] = []
     for candidate in candidates:
         pool, node = candidate.pool, candidate.state_node
+        if candidate.objection is not None:
+            continue
         if pool.replicas is not None or pool.consolidation_policy == "WhenEmpty":
             continue
         if pool.consolidate_after is None or node.name not in world.usd_per_hour:

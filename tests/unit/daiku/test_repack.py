@@ -41,7 +41,7 @@ def snapshot_of(*objects: Object, pool: NodePool | None = None) -> Snapshot:
 
 def found(snapshot: Snapshot) -> Repack:
     world = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
-    may_go, _ = candidates.find(snapshot, {}, LATER)
+    may_go, _ = candidates.find(snapshot, {}, {}, LATER)
     return repack.search(world, payback.movable(may_go, world, snapshot, LATER))
 
 
