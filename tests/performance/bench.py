@@ -22,6 +22,8 @@ from tests.performance import (  # noqa: E402
 )
 from tests.performance.measured import Benchmark  # noqa: E402
 
+from daiku.runtime import garbage  # noqa: E402
+
 ALONE = "--alone"
 """First argument of a process that measures one benchmark itself."""
 
@@ -55,6 +57,7 @@ def main(only: str = "") -> int:
 
 def alone(name: str) -> int:
     """Measure the benchmark called `name` here and print its lines."""
+    garbage.collect_rarely()  # as the program does
     for line in next(each for each in benchmarks() if each.name == name).lines():
         print(json.dumps(line), flush=True)  # noqa: T201 - the result
     return 0

@@ -12,7 +12,7 @@ from typing import Final
 import typer
 
 from daiku.cli import convert, doctor, plan, snapshot, view
-from daiku.runtime import options
+from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
 
@@ -58,6 +58,7 @@ app.command("view", help=view.HELP)(view.view)
 
 def main() -> None:
     """The program `daiku`."""
+    garbage.collect_rarely()
     if sys.argv[1:2] == ["instance-types"]:
         # boto3 alone takes a third of a second, which no other command should pay.
         from daiku.cli import instance_types  # noqa: PLC0415

@@ -9,7 +9,9 @@ together.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, TypeVar, cast
 
 from daiku.model import resources
@@ -34,6 +36,14 @@ IGNORED: Final[Mapping[str, str]] = {
 }
 """Fields of a pod on which no scheduling decision depends -> why not."""
 
+_SHARED: Final[Callable[[Pod], tuple[object, ...]]] = attrgetter(
+    *(
+        f.name
+        for f in fields(Pod)
+        if f.name not in IGNORED and f.name not in {"meta", "requests", "node_selector"}
+    )
+)
+"""Values that pods of one template share when they have been decoded by one process."""
 _T = TypeVar("_T")
 
 
@@ -123,7 +133,7 @@ def count(
     keys = _Keys(seen)
     found: dict[tuple[object, ...], tuple[Pod, list[str]]] = {}
     for pod in pods:
-        found.setdefault(keys.of(pod), (pod, []))[1].append(pod.meta.key)
+        found.setdefault(keys.quick(pod), (pod, []))[1].append(pod.meta.key)
     merged: dict[tuple[object, ...], tuple[Pod, list[str]]] = {}
     for representative, names in found.values():
         key = keys.in_order(representative)
@@ -133,8 +143,20 @@ def count(
     for representative, names in merged.values():
         first, *rest = maker.rungs(representative)
         counted.append(Counted(pod_class=first, pods=tuple(sorted(names)), relaxed=tuple(rest)))
+    counted.sort(key=_size)
     descriptions = _Descriptions()
-    return tuple(sorted(counted, key=descriptions.rank))
+    # Most classes differ in size, and a description is only made where they do not.
+    ordered = (list(equal) for _, equal in groupby(counted, key=_size))
+    return tuple(
+        each
+        for equal in ordered
+        for each in (sorted(equal, key=descriptions.rank) if len(equal) > 1 else equal)
+    )
+
+
+def _size(counted: Counted) -> tuple[int, int]:
+    amounts = dict(counted.pod_class.requests)
+    return -amounts.get(resources.CPU, 0), -amounts.get(resources.MEMORY, 0)
 
 
 def class_of(pod: Pod) -> PodClass:
@@ -150,10 +172,21 @@ class _Keys:
 
     def __init__(self, seen: frozenset[str] | None) -> None:
         self._seen = seen
+        self._looked_at = sorted(seen or ())
         self._number_of: dict[object, int] = {}
         self._known: dict[int, tuple[int, object]] = {}
 
-    def of(self, pod: Pod) -> tuple[object, ...]:
+    def quick(self, pod: Pod) -> tuple[object, ...]:
+        """Tells apart all that may differ, and some that do not: `in_order` brings those together again."""
+        return (
+            *pod.requests.items(),
+            *pod.node_selector.items(),
+            *map(id, _SHARED(pod)),
+            pod.meta.namespace,
+            *map(pod.meta.labels.get, self._looked_at),
+        )
+
+    def _of(self, pod: Pod) -> tuple[object, ...]:
         number = self._number
         labels = pod.meta.labels
         return (
@@ -180,7 +213,7 @@ class _Keys:
 
     def in_order(self, pod: Pod) -> tuple[object, ...]:
         """The same for a pod whose labels, amounts or tolerations come in another order."""
-        requests, selector, affinity, _, *rest, labels = self.of(pod)
+        requests, selector, affinity, _, *rest, labels = self._of(pod)
         tolerations = tuple(sorted(pod.tolerations))
         return (
             frozenset(pod.requests.items()) if requests else None,
@@ -260,14 +293,11 @@ class _Descriptions:
     def __init__(self) -> None:
         self._known: dict[int, tuple[str, object]] = {}
 
-    def rank(self, counted: Counted) -> tuple[int, int, str, str, str]:
+    def rank(self, counted: Counted) -> tuple[str, str, str]:
         asked = counted.pod_class
-        amounts = dict(asked.requests)
         tolerations = self._of(asked.tolerations, str)
         alternatives = self._of(asked.alternatives, lambda a: str([str(each) for each in a]))
         return (
-            -amounts.get(resources.CPU, 0),
-            -amounts.get(resources.MEMORY, 0),
             f"{asked.requests} {alternatives} {tolerations}",
             self._between(asked),
             counted.pods[0],

@@ -8,6 +8,7 @@ Letters in shapes: R resources, T instance types, C classes, N nodes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from daiku.scheduling import columns
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.classes import PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
+
+_NEVER_BLOCKS: Final = np.iinfo(np.int64).min
+"""Less than any type has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,15 +38,23 @@ class Hosting:
     """It holds one such pod beside its DaemonSets."""
     prices: Floats
     """USD per hour of the cheapest offering that meets the requirements, infinity when there is none."""
-
-    @property
-    def types(self) -> Mask:
-        """Types that pass every test."""
-        return self.compatible & self.fits & np.isfinite(self.prices)
+    types: Mask
+    """Types that pass every test."""
 
 
-def of_class(
-    pod_class: PodClass,
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """One alternative of a class under a NodePool that is possible by its labels."""
+
+    requirements: Requirements
+    compatible: Mask
+    prices: Floats
+    sold: Mask
+    """Compatible types that can be had, shape (T,)."""
+
+
+def of_classes(
+    classes: Sequence[PodClass],
     requests: Ints,
     *,
     template: Requirements,
@@ -50,56 +62,95 @@ def of_class(
     types: Types,
     allocatable: Ints,
     prices: Mapping[Requirements, Floats],
-    barred: Mask | None = None,
-) -> Hosting:
-    """How `types` under a NodePool's template could host `pod_class`.
+    barred: Mapping[int, Mask],
+) -> tuple[Hosting, ...]:
+    """How `types` under a NodePool's template could host each of `classes`.
 
     The first alternative that any type can host is taken, as the API's order suggests; if none can, the last one is
-    shown.
+    shown. Classes that differ in nothing but amounts are looked at together.
 
     Args:
-        pod_class: What the pods ask for.
-        requests: Its amounts, shape (R,).
+        classes: What the pods ask for.
+        requests: Their amounts, shape (R, C).
         template: Requirements and labels of the NodePool.
         template_taints: Taints of the NodePool; startup taints go away by themselves.
         types: What its node class offers.
         allocatable: What each type has left for pods, shape (R, T).
         prices: A memo of `types.prices`, which looks up what it does not have.
-        barred: Types on which DaemonSets hold host ports that it needs, shape (T,).
+        barred: Index of a class -> types on which DaemonSets hold host ports that it needs, shape (T,).
     """
+    fits = _fits(allocatable, requests)
+    for row, types_barred in barred.items():
+        fits[row] &= ~types_barred
+    alike: dict[object, list[int]] = {}
+    for row, each in enumerate(classes):
+        # By identity, which is quick: classes made of equal selectors share what was made of them.
+        key = id(each.alternatives), each.tolerations, each.minds_preferences
+        alike.setdefault(key, []).append(row)
     nothing = np.zeros(len(types.types), dtype=np.bool_)
     infinite = np.full(len(types.types), np.inf)
-    fits = columns.copies(allocatable, requests) > 0
-    if barred is not None:
-        fits &= ~barred
-
-    def refuse(why: str) -> Hosting:
-        return Hosting(
-            requirements=template, refused=why, compatible=nothing, fits=fits, prices=infinite
+    hostings: dict[int, Hosting] = {}
+    for rows in alike.values():
+        found = _candidates(classes[rows[0]], template, template_taints, types, prices)
+        refused = found if isinstance(found, str) else ""
+        candidates = (
+            [_Candidate(template, nothing, infinite, nothing)] if isinstance(found, str) else found
         )
+        left = rows
+        for candidate in candidates:
+            hosting_types = fits[left] & candidate.sold
+            hosted: list[bool] = np.any(hosting_types, axis=1).tolist()
+            missed: list[int] = []
+            for row, own, is_hosted in zip(left, hosting_types, hosted, strict=True):
+                if not is_hosted:
+                    missed.append(row)
+                    if candidate is not candidates[-1]:
+                        continue
+                hostings[row] = Hosting(
+                    requirements=candidate.requirements,
+                    refused=refused,
+                    compatible=candidate.compatible,
+                    fits=fits[row],
+                    prices=candidate.prices,
+                    types=own,
+                )
+            left = missed
+    return tuple(hostings[row] for row in range(len(classes)))
 
+
+def _fits(allocatable: Ints, requests: Ints) -> Mask:
+    """Which types hold one pod of which class, shape (C, T); a resource that is not asked for never blocks."""
+    fits = np.ones((requests.shape[1], allocatable.shape[1]), dtype=np.bool_)
+    for room, asked in zip(allocatable, requests, strict=True):
+        fits &= np.where(asked > 0, asked, _NEVER_BLOCKS)[:, None] <= room
+    return fits
+
+
+def _candidates(
+    pod_class: PodClass,
+    template: Requirements,
+    template_taints: Sequence[Taint],
+    types: Types,
+    prices: Mapping[Requirements, Floats],
+) -> list[_Candidate] | str:
+    """The alternatives that labels and taints of the NodePool allow, in order; or why they allow none."""
     taint = keeps_away(template_taints, pod_class)
     if taint is not None:
-        return refuse(f"taint {taint.key}={taint.value}:{taint.effect}")
+        return f"taint {taint.key}={taint.value}:{taint.effect}"
     if template.is_empty:
-        return refuse("the NodePool's own requirements and labels contradict each other")
-    found = refuse("node selector and affinity contradict each other")
+        return "the NodePool's own requirements and labels contradict each other"
+    refused = "node selector and affinity contradict each other"
+    found: list[_Candidate] = []
     for alternative in pod_class.alternatives:
         problems = template.compatible(alternative, types.known)
         if problems:
-            found = refuse("; ".join(problems)) if found.refused else found
+            refused = "; ".join(problems)
             continue
         joint = template & alternative
-        found = Hosting(
-            requirements=joint,
-            refused="",
-            compatible=types.labels.meets(joint, only_known=True),
-            fits=fits,
-            prices=prices[joint],
-        )
-        if found.types.any():
-            return found
-    return found
+        compatible = types.labels.meets(joint, only_known=True)
+        own = prices[joint]
+        found.append(_Candidate(joint, compatible, own, compatible & np.isfinite(own)))
+    return found or refused
 
 
 def keeps_away(marks: Sequence[Taint], pod_class: PodClass) -> Taint | None:

@@ -306,14 +306,19 @@ def worth_of(problem: Problem, residual: Ints, templates: Sequence[int]) -> Boun
     hostable = np.zeros(len(problem.counts), dtype=np.bool_)
     allocatable: list[Ints] = []
     prices: list[Floats] = []
+    rows: list[int] = np.flatnonzero(residual).tolist()
     for index in templates:
         template = problem.templates[index]
         cheapest = np.full(len(template.types.types), np.inf)
-        for row in np.flatnonzero(residual):
-            hosting = template.hostings[row]
-            if hosting.types.any():
-                hostable[row] = True
-                np.minimum(cheapest, np.where(hosting.types, hosting.prices, np.inf), out=cheapest)
+        # Classes of one price list are looked at together.
+        alike: dict[int, list[int]] = {}
+        for row in rows:
+            alike.setdefault(id(template.hostings[row].prices), []).append(row)
+        for members in alike.values():
+            types = np.array([template.hostings[row].types for row in members])
+            hostable[members] |= types.any(axis=1)
+            listed = template.hostings[members[0]].prices
+            np.minimum(cheapest, np.where(types.any(axis=0), listed, np.inf), out=cheapest)
         allocatable.append(template.allocatable)
         prices.append(cheapest)
     if not hostable.any():

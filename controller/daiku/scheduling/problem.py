@@ -319,7 +319,6 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
         ports += [(daemon.host_ports, runs)] if daemon.host_ports else []
         overhead += columns.amounts(frame.axis, [dict(daemon.requests)]) * runs.astype(np.int64)
     allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
-    prices = _Prices(types)
     limits = pool.limits or {}
     limited = tuple(sorted(limits))
     used = expected.pool_usage(frame.snapshot.state_nodes, pool.meta.name, frame.catalogue)
@@ -333,18 +332,19 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
         limited=limited,
         capacity=columns.amounts(limited, each),
         left=columns.amounts(limited, [resources.subtract(limits, used)])[:, 0],
-        hostings=tuple(
-            hosting.of_class(
-                counted.pod_class,
-                frame.requests[:, row],
-                template=requirements,
-                template_taints=marks,
-                types=types,
-                allocatable=allocatable,
-                prices=prices,
-                barred=_barred(counted.pod_class, ports),
-            )
-            for row, counted in enumerate(frame.counted)
+        hostings=hosting.of_classes(
+            [counted.pod_class for counted in frame.counted],
+            frame.requests,
+            template=requirements,
+            template_taints=marks,
+            types=types,
+            allocatable=allocatable,
+            prices=_Prices(types),
+            barred={
+                row: barred
+                for row, counted in enumerate(frame.counted)
+                if (barred := _barred(counted.pod_class, ports)) is not None
+            },
         ),
     )
 

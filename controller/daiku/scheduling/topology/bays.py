@@ -38,6 +38,23 @@ class HostRules:
         """Nothing on a node is minded."""
         return not (self.zero or self.above_zero or self.at_most or self.guarded)
 
+    def admits(self, counts: Ints) -> Mask:
+        """Nodes that may take one pod by these rules, shape (N,).
+
+        Args:
+            counts: Shape (H, N).
+        """
+        admits = np.ones(counts.shape[1], dtype=np.bool_)
+        for row in self.zero:
+            admits &= counts[row] == 0
+        for row in self.above_zero:
+            admits &= counts[row] > 0
+        for row, most, counts_itself in self.at_most:
+            admits &= counts[row] <= most - counts_itself
+        for guard, row, most in self.guarded:
+            admits &= (counts[guard] == 0) | (counts[row] < most)
+        return admits
+
     def room(self, counts: Ints) -> Ints:
         """Pods that each node may take by these rules, shape (N,).
 
@@ -47,7 +64,7 @@ class HostRules:
             counts: Shape (H, N).
         """
         room = np.full(counts.shape[1], UNLIMITED, dtype=np.int64)
-        adds = frozenset(map(int, self.adds))
+        adds: list[int] = self.adds.tolist()
         for row in self.zero:
             most = 1 if row in adds else UNLIMITED
             np.minimum(room, np.where(counts[row] == 0, most, 0), out=room)

@@ -24,6 +24,9 @@ _PRICE_FIRST: Final = 1e6
 """A dollar of price outweighs any slack; slack only breaks ties."""
 _ROUNDING: Final = 1e-12
 """USD per hour below which two prices are equal."""
+_PRICE_MOST: Final = 1e300
+_TIE: Final = 1e-5
+"""USD per hour that slack can outweigh: no more than ten dollars' worth of a node is unused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,10 +96,17 @@ class NewBay:
             count: Pods there are.
         """
         signature = self.signatures[ask.signature]
+        most = min(count, ask.rules.most_on_new)
+        if most == 1:
+            # One pod alone: what the table says, unless limits forbid that type.
+            chosen = signature.smallest(ask.requests, self.allocatable)
+            if chosen < 0:
+                return np.inf, 0, -1
+            if not len(self.capacity) or (self.capacity[:, chosen] <= self.left).all():
+                return float(signature.prices[chosen]) + self.per_node_usd_per_hour, 1, chosen
         order = signature.order
         if not order.size:
             return np.inf, 0, -1
-        most = min(count, ask.rules.most_on_new)
         fits = np.minimum(columns.copies(self.allocatable[:, order], ask.requests), most)
         if len(self.capacity):
             fits[(self.capacity[:, order] > self.left[:, None]).any(axis=0)] = 0
@@ -111,7 +121,12 @@ class NewBay:
 
     def join(self, ask: Ask, count: int, price_most: float) -> int:
         """Place up to `count` pods on nodes of the bay, none dearer than `price_most`; how many found a place."""
-        left = count - self.join_free(ask, count)
+        taken = self.join_free(ask, count)
+        return taken + self.enlarge(ask, count - taken, price_most) if taken < count else taken
+
+    def enlarge(self, ask: Ask, count: int, price_most: float) -> int:
+        """As `join`, when `join_free` has no place left."""
+        left = count
         while left and self.size:
             taken = self._enlarge(ask, left, price_most)
             if not taken:
@@ -163,24 +178,26 @@ class NewBay:
         if not self.size:
             return 0
         where = self._unchanged(ask)
+        if where.size and not ask.rules.is_free:
+            where = where[ask.rules.admits(self.counts.take(where, axis=1))]
         if not where.size:
             return 0
-        each = self._each(ask, where)
-        where, each = where[each > 0], each[each > 0]
-        if not where.size:
-            return 0
-        slack = self.weights @ self.free[:, where]
+        slack = self.weights @ self.free.take(where, axis=1)
         if where.size > count:
-            first = np.argpartition(slack, count - 1)[:count]
-            where, each = where[first], np.ones(count, dtype=np.int64)
+            where = where[slack.argpartition(count - 1)[:count]]
+            each = np.ones(count, dtype=np.int64)
         else:
-            first = np.argsort(slack, kind="stable")
-            where, each = where[first], np.minimum(each[first], count)
-        each = np.clip(count - (np.cumsum(each) - each), 0, each)
-        kept = each > 0
+            where = where[slack.argsort(kind="stable")]
+            each = columns.copies(self.free.take(where, axis=1), ask.requests)
+            if not ask.rules.is_free:
+                np.minimum(each, ask.rules.room(self.counts.take(where, axis=1)), out=each)
+            each = np.clip(count - (np.cumsum(each) - each), 0, each)
         if self.keeps is not None:
-            kept &= self._kept(ask, where, each, self._merged(ask, where))
-        where, each = where[kept], each[kept]
+            kept = self._kept(ask, where, each, self._merged(ask, where))
+            where, each = where[kept], each[kept]
+        kept = each > 0
+        if not kept.all():
+            where, each = where[kept], each[kept]
         self._put(ask, where, each)
         return int(each.sum())
 
@@ -193,13 +210,7 @@ class NewBay:
         for kind in self.occurring:
             if self.merge(kind, ask.signature) != kind:
                 fits &= self.signature_of[:size] != kind
-        return np.flatnonzero(fits)
-
-    def _each(self, ask: Ask, where: NDArray[np.intp]) -> Ints:
-        each = columns.copies(self.free[:, where], ask.requests)
-        if not ask.rules.is_free:
-            np.minimum(each, ask.rules.room(self.counts[:, where]), out=each)
-        return each
+        return fits.nonzero()[0]
 
     def _put(self, ask: Ask, where: NDArray[np.intp], each: Ints) -> None:
         amounts = ask.requests[:, None] * each
@@ -211,50 +222,73 @@ class NewBay:
 
     def _enlarge(self, ask: Ask, count: int, price_most: float) -> int:
         """One pod more for each of the nodes that become least dearer by it, as long as that is worth it."""
-        where = np.arange(self.size)
+        where: NDArray[np.intp] | None = None
         if not ask.rules.is_free:
-            where = np.flatnonzero(ask.rules.room(self.counts[:, : self.size]) > 0)
-        offers = [o for kind in self.occurring if (o := self._offer(ask, kind, where, price_most))]
+            where = ask.rules.admits(self.counts[:, : self.size]).nonzero()[0]
+            if not where.size:
+                return 0
+        offers = [
+            o for kind in self.occurring if (o := self._offer(ask, kind, where, count, price_most))
+        ]
         if not offers:
             return 0
-        nodes, scores, types, kinds = (np.concatenate(part) for part in zip(*offers, strict=True))
-        many = nodes.size > count
-        first = (
-            np.argpartition(scores, count - 1)[:count]
-            if many
-            else np.argsort(scores, kind="stable")
+        nodes, scores, types, kinds = (
+            offers[0] if len(offers) == 1 else map(np.concatenate, zip(*offers, strict=True))
         )
+        many = nodes.size > count
+        first = scores.argpartition(count - 1)[:count] if many else scores.argsort(kind="stable")
         nodes, types, kinds = nodes[first], types[first], kinds[first]
-        more = self.capacity[:, types] - self.capacity[:, self.type_of[nodes]]
-        kept = (np.cumsum(np.maximum(more, 0), axis=1) <= self.left[:, None]).all(axis=0)
-        kept |= (more <= 0).all(axis=0)
-        if self.keeps is not None:
-            kept &= self._kept(ask, nodes, np.ones(len(nodes), dtype=np.int64), kinds)
-        nodes, types, kinds = nodes[kept], types[kept], kinds[kept]
+        more = self.capacity.take(types, axis=1) - self.capacity.take(self.type_of[nodes], axis=1)
+        grown = np.maximum(more, 0)
+        if self.keeps is not None or (grown.sum(axis=1) > self.left).any():
+            kept = (np.cumsum(grown, axis=1) <= self.left[:, None]).all(axis=0)
+            kept |= (more <= 0).all(axis=0)
+            if self.keeps is not None:
+                kept &= self._kept(ask, nodes, np.ones(len(nodes), dtype=np.int64), kinds)
+            nodes, types, kinds, more = nodes[kept], types[kept], kinds[kept], more[:, kept]
         if nodes.size:
-            self.left -= more[:, kept].sum(axis=1)
+            self.left -= more.sum(axis=1)
             self._become(ask, nodes, types, kinds)
         return len(nodes)
 
     def _offer(
-        self, ask: Ask, kind: int, where: NDArray[np.intp], price_most: float
+        self,
+        ask: Ask,
+        kind: int,
+        where: NDArray[np.intp] | None,
+        count: int,
+        price_most: float,
     ) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp], NDArray[np.intp]] | None:
-        """Nodes of signature `kind` that could be larger: which, how good, as which type, with which signature."""
+        """Nodes of signature `kind` that could be larger: which, how good, as which type, with which signature.
+
+        All that are worth it, or at least the `count` best of them.
+        """
         merged = self.merge(kind, ask.signature)
         if merged < 0:
             return None
-        nodes = where if len(self.occurring) == 1 else where[self.signature_of[where] == kind]
+        nodes = where
+        if len(self.occurring) > 1:
+            of_kind = self.signature_of[: self.size] == kind
+            nodes = of_kind.nonzero()[0] if where is None else where[of_kind[where]]
+        used = self.used[:, : self.size] if nodes is None else self.used.take(nodes, axis=1)
+        price = self.price[: self.size] if nodes is None else self.price.take(nodes)
         signature = self.signatures[merged]
-        need = self.used[:, nodes] + ask.requests[:, None]
+        need = used + ask.requests[:, None]
         types = signature.cheapest(need, self.allocatable)
-        dearer = signature.prices[types] - self.price[nodes]
-        worth = np.flatnonzero((types >= 0) & (dearer <= price_most + _ROUNDING))
+        # A type of -1 finds the infinity at the end, which is more than anybody pays.
+        dearer = signature.priced.take(types) - price
+        worth = (dearer <= min(price_most + _ROUNDING, _PRICE_MOST)).nonzero()[0]
+        if worth.size > count:
+            # Slack only breaks ties, so it is worked out for what may be among the best only.
+            costs = dearer.take(worth)
+            worth = worth[costs <= np.partition(costs, count - 1)[count - 1] + _TIE]
         if not worth.size:
             return None
-        types = types[worth].astype(np.intp)
-        slack = self.weights @ (self.allocatable[:, types] - need[:, worth])
-        scores = dearer[worth] * _PRICE_FIRST + slack
-        return nodes[worth], scores, types, np.full(worth.size, merged, dtype=np.intp)
+        types = types.take(worth).astype(np.intp)
+        slack = self.weights @ (self.allocatable.take(types, axis=1) - need.take(worth, axis=1))
+        scores = dearer.take(worth) * _PRICE_FIRST + slack
+        chosen = worth if nodes is None else nodes.take(worth)
+        return chosen, scores, types, np.full(worth.size, merged, dtype=np.intp)
 
     def _become(
         self,
@@ -268,12 +302,12 @@ class NewBay:
             self.signature_of[nodes] = kinds
             kinds_left, counts = np.unique(self.signature_of[: self.size], return_counts=True)
             self.occurring = dict(zip(kinds_left.tolist(), counts.tolist(), strict=True))
-        self.free[:, nodes] = self.allocatable[:, types] - self.used[:, nodes]
+        self.free[:, nodes] = self.allocatable.take(types, axis=1) - self.used.take(nodes, axis=1)
         self.type_of[nodes] = types
-        self.price[nodes] = [
-            self.signatures[kind].prices[of]
-            for kind, of in zip(map(int, kinds), map(int, types), strict=True)
-        ]
+        distinct: list[int] = kinds.tolist()
+        for kind in dict.fromkeys(distinct):
+            mine = kinds == kind
+            self.price[nodes[mine]] = self.signatures[kind].prices.take(types[mine])
         self._put(ask, nodes, np.ones(len(nodes), dtype=np.int64))
 
     def _merged(self, ask: Ask, where: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -21,7 +21,7 @@ from daiku.scheduling.topology.counts import Topology
 from daiku.scheduling.topology.ledger import Ledger, Place
 from daiku.scheduling.topology.postponed import Cap
 from daiku.scheduling.topology.rules import Rules
-from daiku.scheduling.topology.templates import Templates
+from daiku.scheduling.topology.templates import Bay, Templates
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +45,8 @@ class Placer:
     """Class -> its pods without a place."""
     order: dict[int, None] = field(default_factory=dict[int, None])
     """Classes in the order in which their first pod found a place."""
+    _levels: dict[int, list[quotas.Level]] = field(default_factory=dict[int, list[quotas.Level]])
+    """By identity of rules, which the topology keeps."""
     _known_domains: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     careful: bool = False
     """Whether pods that are spread are placed one by one, so that none goes where others then come short."""
@@ -167,10 +169,10 @@ class Placer:
     def join(self, row: int, count: int, price_most: float) -> int:
         """Place pods that no constraint concerns on nodes that are planned already; how many found a place."""
         left = count
-        for index in range(len(self.cells)):
-            for bay, ask, _ in self.templates.bays(row, index, opened=True):
-                if left:
-                    left -= self._note(row, index, bay.join(ask, left, price_most))
+        for index, bays in sorted(self.templates.bays(row).items()):
+            for bay in bays:
+                if left and bay.nodes.size:
+                    left -= self._note(row, index, bay.nodes.join(bay.ask, left, price_most))
         return count - left
 
     def _divide(
@@ -189,12 +191,19 @@ class Placer:
         starting = self.ledger.starts(rules) or ()
         allowed = self._begun(allowed, starting)
         exclusive = self.ledger.exclusive(rules)
-        levels = self.ledger.levels(rules, self._domains)
+        levels = self._levels_of(rules)
         if exclusive or len({level.position for level in levels}) > 1:
             return self._singly(allowed, count, levels, exclusive)
         if not levels:
             return [(allowed, count)]
         return self._by_domain(allowed, count, levels)
+
+    def _levels_of(self, rules: Rules) -> list[quotas.Level]:
+        """Levels show counts as they are now, so they are made once for all classes of these rules."""
+        known = self._levels.get(id(rules))
+        if known is None:
+            known = self._levels[id(rules)] = self.ledger.levels(rules, self._domains)
+        return known
 
     def _domains(self, index: int) -> frozenset[int]:
         """Domains of a spread counter: those of nodes, and those in which nodes for any pods may be made yet.
@@ -323,42 +332,51 @@ class Placer:
     def _put_on_new(self, row: int, count: int, among: Sequence[int], *, may_open: bool) -> int:
         left = count
         for heavy in self.templates.by_weight:
-            bays = [
-                (index, bay, ask, passed)
-                for index in among
-                for bay, ask, passed in self.templates.bays(row, index, within=heavy)
-            ]
+            bays = self._bays(row, among, heavy)
             if not bays or not left:
                 continue
-            for index, bay, ask, passed in bays:
-                if left:
-                    left -= self._note(row, index, bay.join_free(ask, left), passed)
+            for index, bay in bays:
+                if left and bay.nodes.size:
+                    taken = bay.nodes.join_free(bay.ask, left)
+                    left -= self._note(row, index, taken, bay.uncounted)
             if not left:
                 break
             # A few pods are weighed one by one against a node of their own, many against nodes that they fill.
-            together = left if left > sum(bay.size for _, bay, _, _ in bays) else 1
-            offers = [
-                bay.opening(ask, together)[0] if may_open else np.inf for _, bay, ask, _ in bays
-            ]
+            together = left if left > sum(bay.nodes.size for _, bay in bays) else 1
+            offers = self._offers(bays, together) if may_open else [np.inf] * len(bays)
             least = min(offers)
-            limit = least if may_open else np.inf
-            for index, bay, ask, passed in bays:
-                if left and bay.size:
-                    left -= self._note(row, index, bay.join(ask, left, limit), passed)
+            for index, bay in bays:
+                if left and bay.nodes.size:
+                    taken = bay.nodes.enlarge(bay.ask, left, least)
+                    left -= self._note(row, index, taken, bay.uncounted)
             while left and may_open and np.isfinite(least):
                 cheapest = [b for b, o in zip(bays, offers, strict=True) if o <= least + 1e-12]
                 cheapest.sort(key=lambda b: self.load[b[0]])
                 share = -(-left // len(cheapest))
                 opened = 0
-                for index, bay, ask, passed in cheapest:
-                    taken = bay.open(ask, min(share, left - opened))
-                    opened += self._note(row, index, taken, passed)
+                for index, bay in cheapest:
+                    taken = bay.nodes.open(bay.ask, min(share, left - opened))
+                    opened += self._note(row, index, taken, bay.uncounted)
                 left -= opened
                 if not opened:
                     bays = [b for b in bays if b not in cheapest]
-                offers = [bay.opening(ask, max(left, 1))[0] for _, bay, ask, _ in bays]
-                least = min(offers, default=np.inf)
+                if left:
+                    offers = self._offers(bays, left)
+                    least = min(offers, default=np.inf)
         return count - left
+
+    def _bays(self, row: int, among: Sequence[int], heavy: range) -> list[tuple[int, Bay]]:
+        of_row = self.templates.bays(row)
+        return [
+            (index, bay)
+            for index in among
+            if index in of_row
+            for bay in of_row[index]
+            if bay.template in heavy
+        ]
+
+    def _offers(self, bays: Iterable[tuple[int, Bay]], count: int) -> list[float]:
+        return [bay.nodes.opening(bay.ask, count)[0] for _, bay in bays]
 
     def _begin_on_one_node(self, row: int, count: int, among: Sequence[int]) -> int:
         """Put the first pods of an affinity within one node on that node."""
@@ -380,11 +398,10 @@ class Placer:
         if not self.grow:
             return 0
         for heavy in self.templates.by_weight:
-            for index in among:
-                for bay, ask, passed in self.templates.bays(row, index, within=heavy):
-                    taken = bay.open(ask, count, 1)
-                    if taken:
-                        return self._note(row, index, taken, passed)
+            for index, bay in self._bays(row, among, heavy):
+                taken = bay.nodes.open(bay.ask, count, 1)
+                if taken:
+                    return self._note(row, index, taken, bay.uncounted)
         return 0
 
     def _note(self, row: int, index: int, count: int, passed: frozenset[int] = frozenset()) -> int:

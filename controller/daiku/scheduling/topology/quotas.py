@@ -52,6 +52,8 @@ def fill(
     short = len(level.universe) < level.min_domains
     ceiling = (0 if short else min(rest) if rest else UNLIMITED) + level.max_skew
     order = sorted(domains, key=lambda d: (heights[d], load.get(d, 0.0), d))
+    if count == 1:
+        return {order[0]: 1} if order and heights[order[0]] < ceiling else {}
     filled = dict.fromkeys(order, 0)
     left = count
     # Raise the lowest ones to the next height, all together, until the pods are used up.

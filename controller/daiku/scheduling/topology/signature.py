@@ -47,6 +47,12 @@ class Signature:
     order: NDArray[np.intp]
     """Usable types, the cheapest first."""
     table: Table
+    priced: Floats
+    """`prices` with infinity behind them, so that index -1, no type, costs that, shape (T + 1,)."""
+
+    def smallest(self, need: Ints, allocatable: Ints) -> int:
+        """As `cheapest`, for one node: shape (R,)."""
+        return int(self.cheapest(need[:, None], allocatable)[0])
 
     def cheapest(self, need: Ints, allocatable: Ints) -> NDArray[np.int16]:
         """The cheapest type that offers `need`, -1 where there is none, shape (N,).
@@ -58,10 +64,11 @@ class Signature:
         table = self.table
         one = np.asarray(np.searchsorted(table.ranks[0], need[table.axes[0]]), dtype=np.intp)
         other = np.asarray(np.searchsorted(table.ranks[1], need[table.axes[1]]), dtype=np.intp)
-        found = table.cheapest[one, other]
+        cell: NDArray[np.intp] = one * table.cheapest.shape[1] + other
+        found = table.cheapest.take(cell)
         lacking: Mask | None = None
         for row in table.others:
-            short = allocatable[row][found] < need[row]
+            short = allocatable[row].take(found) < need[row]
             lacking = short if lacking is None else lacking | short
         if lacking is None or not lacking.any():
             return found
@@ -74,7 +81,7 @@ class Signature:
 def table(allocatable: Ints, prices: Floats, axes: tuple[int, int]) -> Table:
     """The table of all types with a finite price."""
     order = np.flatnonzero(np.isfinite(prices))
-    order = order[np.lexsort((order, -prices[order]))]
+    order = order[np.lexsort((-order, -prices[order]))]
     ranks = [np.unique(allocatable[axis][order]) for axis in axes]
     cheapest = np.full([len(r) + 1 for r in ranks], -1, dtype=np.int16)
     one = np.asarray(np.searchsorted(ranks[0], allocatable[axes[0]][order]), dtype=np.intp)

@@ -5,7 +5,7 @@ Classes of equal labels and tolerations can have the same nodes, so that is aske
 Letters in shapes: R resources, C classes, T instance types, H counters of nodes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -27,6 +27,19 @@ from daiku.scheduling.topology.signature import Signature, Table
 
 _Option = tuple[int, int, int]
 """Index of a template, of a cell, and of a signature in their bay."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bay:
+    """Where one class may have new nodes."""
+
+    nodes: NewBay
+    ask: Ask
+    """What the class asks there."""
+    uncounted: frozenset[int]
+    """Counters for which the nodes do not count."""
+    template: int
+    """Index of the NodePool."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,13 +72,13 @@ class Templates:
     """For each cell, which classes some existing node lets in, shape (C,)."""
     by_weight: list[range] = field(default_factory=list[range])
     _spots: dict[tuple[int, int], _Spot] = field(default_factory=dict[tuple[int, int], _Spot])
-    _options: dict[object, tuple[_Option, ...]] = field(
-        default_factory=dict[object, tuple[_Option, ...]]
-    )
+    _kinds: list[int] = field(default_factory=list[int])
+    _of_kind: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    _options: dict[int, tuple[_Option, ...]] = field(default_factory=dict[int, tuple[_Option, ...]])
     _opening: dict[tuple[int, int], bool] | None = None
     """Template and cell in which some class could have nodes."""
-    _of_row: dict[int, tuple[_Option, ...]] = field(default_factory=dict[int, tuple[_Option, ...]])
-    _asks: dict[tuple[int, int], Ask] = field(default_factory=dict[tuple[int, int], Ask])
+    _of_row: dict[int, list[_Option]] = field(default_factory=dict[int, list[_Option]])
+    _bays: dict[int, dict[int, list[Bay]]] = field(default_factory=dict[int, dict[int, list[Bay]]])
     _usable: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     _tables: dict[tuple[int, bytes], Table] = field(default_factory=dict[tuple[int, bytes], Table])
     _kept: dict[tuple[int, Requirements], tuple[Mask, Floats]] = field(
@@ -84,7 +97,7 @@ class Templates:
         """Cells in which a pod of the class could be, by their labels, taints and the size of one pod."""
         known = self._usable.get(row)
         if known is None:
-            opened = {option[1] for option in self._fitting(row)}
+            opened = self.bays(row)
             known = self._usable[row] = tuple(
                 index
                 for index in range(len(self.hosts_existing))
@@ -94,50 +107,40 @@ class Templates:
 
     def growing(self, row: int) -> list[int]:
         """Cells in which a pod of the class could have a new node."""
-        return list(dict.fromkeys(option[1] for option in self._fitting(row)))
+        return list(self.bays(row))
 
     def opening(self, counter: int) -> frozenset[int]:
         """Cells in which new nodes that `counter` counts could be made for some class."""
         if self._opening is None:
-            asked = (c.pod_class for c in self.problem.counted)
-            alike = {_choice(pod_class): row for row, pod_class in enumerate(asked)}
-            self._opening = {(o[0], o[1]): True for row in alike.values() for o in self._all(row)}
+            kinds = dict.fromkeys(map(self._kind, range(len(self.problem.counted))))
+            self._opening = {(o[0], o[1]): True for k in kinds for o in self._options_of(k)}
         counted = (i for i in self._opening if counter not in self._spots[i].uncounted)
         return frozenset(cell for _, cell in counted)
 
     def openable(self, row: int) -> list[int]:
         """Cells in which the class could have a new node if size did not matter."""
-        return list(dict.fromkeys(option[1] for option in self._all(row)))
+        return list(dict.fromkeys(option[1] for option in self._options_of(self._kind(row))))
 
-    def bays(
-        self, row: int, cell: int, *, within: range | None = None, opened: bool = False
-    ) -> Iterator[tuple[NewBay, Ask, frozenset[int]]]:
-        """Bays of a cell in which the class could have new nodes, and counters for which those do not count.
-
-        Args:
-            row: The class.
-            cell: Index of the cell.
-            within: Only these NodePools.
-            opened: Only bays that have nodes.
-        """
-        for template, index, signature in self._fitting(row):
-            if index != cell or (within is not None and template not in within):
-                continue
-            spot = self._spots[template, index]
-            if opened and not spot.bay.size:
-                continue
-            key = row, signature
-            ask = self._asks.get(key)
-            if ask is None:
-                requests = self.problem.requests[:, row]
-                ask = self._asks[key] = Ask(
+    def bays(self, row: int) -> Mapping[int, Sequence[Bay]]:
+        """Bays in which the class could have new nodes, by cell, the heaviest NodePools first."""
+        known = self._bays.get(row)
+        if known is None:
+            made: dict[int, list[Bay]] = {}
+            requests = np.ascontiguousarray(self.problem.requests[:, row])
+            asked = tuple(np.flatnonzero(requests).tolist())
+            for template, index, signature in self._fitting(row):
+                ask = Ask(
                     row=row,
                     requests=requests,
-                    asked=tuple(np.flatnonzero(requests).tolist()),
+                    asked=asked,
                     signature=signature,
                     rules=self.topology.host_rules[row],
                 )
-            yield spot.bay, ask, spot.uncounted
+                spot = self._spots[template, index]
+                bay = Bay(spot.bay, ask, spot.uncounted, template)
+                made.setdefault(index, []).append(bay)
+            known = self._bays[row] = made
+        return known
 
     def pins(self, cell: int, positions: Sequence[int]) -> Requirements:
         """What keeps a node in a cell, for the keys at `positions`."""
@@ -175,25 +178,39 @@ class Templates:
                 ordered = {row: counts[row] for row in sorted(counts)}
                 yield PackedNode(spot.template, requirements, ordered, types, prices)
 
-    def _fitting(self, row: int) -> tuple[_Option, ...]:
-        """Options of the class of which some type holds one pod."""
+    def _fitting(self, row: int) -> Sequence[_Option]:
+        """Options of the class of which some type holds one pod; found for all classes of its kind at once."""
         known = self._of_row.get(row)
         if known is None:
-            kept: list[_Option] = []
-            for option in self._all(row):
-                fits = self.problem.templates[option[0]].hostings[row].fits
+            kind = self._kind(row)
+            rows = self._of_kind[kind]
+            for each in rows:
+                self._of_row[each] = []
+            for option in self._options_of(kind):
+                hostings = self.problem.templates[option[0]].hostings
                 usable = self._spots[option[0], option[1]].bay.signatures[option[2]].usable
-                if (usable & fits).any():
-                    kept.append(option)
-            known = self._of_row[row] = tuple(kept)
+                fits = np.array([hostings[each].fits for each in rows]) & usable
+                for position in np.flatnonzero(fits.any(axis=1)).tolist():
+                    self._of_row[rows[position]].append(option)
+            known = self._of_row[row]
         return known
 
-    def _all(self, row: int) -> tuple[_Option, ...]:
-        asked = self.problem.counted[row].pod_class
-        key = _choice(asked)
-        known = self._options.get(key)
+    def _kind(self, row: int) -> int:
+        """The class whose nodes are the same as those of class `row`: the first of equal labels and tolerations."""
+        if not self._kinds:
+            first: dict[object, int] = {}
+            for index, counted in enumerate(self.problem.counted):
+                asked = counted.pod_class
+                key = _choice(asked)
+                kind = first.setdefault(key, index)
+                self._kinds.append(kind)
+                self._of_kind.setdefault(kind, []).append(index)
+        return self._kinds[row]
+
+    def _options_of(self, kind: int) -> tuple[_Option, ...]:
+        known = self._options.get(kind)
         if known is None:
-            known = self._options[key] = tuple(self._find(row))
+            known = self._options[kind] = tuple(self._find(kind))
         return known
 
     def _find(self, row: int) -> Iterator[_Option]:
@@ -242,6 +259,7 @@ class Templates:
             prices=prices,
             order=_by_price(prices),
             table=self._table(number, prices),
+            priced=np.append(prices, np.inf),
         )
         spot.bay.signatures.append(made)
         spot.index[requirements] = len(spot.bay.signatures) - 1
