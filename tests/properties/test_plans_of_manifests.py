@@ -15,8 +15,7 @@ from daiku.api import decode
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.model.taints import Taint
-from daiku.provisioning import claims
-from daiku.scheduling import audit, problem, solver
+from daiku.scheduling import audit, claims, problem, solver
 from daiku.settings import Settings
 
 TYPES = build.family(sizes=(1, 2, 4), gib_per_cpu=4, zones=oracle.ZONES)
