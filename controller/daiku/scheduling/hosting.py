@@ -7,7 +7,7 @@ Letters in shapes: R resources, T instance types, C classes, N nodes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -40,6 +40,11 @@ class Hosting:
     """USD per hour of the cheapest offering that meets the requirements, infinity when there is none."""
     types: Mask
     """Types that pass every test."""
+
+    def at(self, requirements: Requirements, prices: Floats) -> "Hosting":
+        """The same under further requirements, where types cost `prices`, shape (T,)."""
+        types = self.compatible & self.fits & np.isfinite(prices)
+        return replace(self, requirements=requirements, prices=prices, types=types)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from daiku.scheduling.topology import postponed
 from daiku.scheduling.topology.bays import ExistingBay
 from daiku.scheduling.topology.cells import Cell
 from daiku.scheduling.topology.counts import Topology
+from daiku.scheduling.topology.division import Division
 from daiku.scheduling.topology.place import Placer
 from daiku.scheduling.topology.templates import Templates
 
@@ -63,16 +64,19 @@ def start(
             for bays in existing
         ],
     )
+    places = [ledger.place(cell) for cell in cells]
+    load = [0.0] * len(cells)
     return Placer(
         problem=problem,
         topology=topology,
         templates=templates,
         ledger=ledger,
         grow=grow,
-        cells=[ledger.place(cell) for cell in cells],
+        cells=places,
         existing=existing,
         sizes=worth @ problem.requests,
-        load=[0.0] * len(cells),
+        load=load,
+        division=Division(topology, templates, ledger, places, load),
         careful=careful,
         caps=None if careful else postponed.of_classes(topology.host_rules),
     )

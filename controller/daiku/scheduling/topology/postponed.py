@@ -110,8 +110,8 @@ def _pinned(template: Template, postponed: Postponed) -> Hosting:
         return own
     joint = own.requirements & postponed.pins
     if joint.is_empty or own.requirements.intersects(postponed.pins):
-        return replace(own, prices=np.full(len(own.prices), np.inf))
-    return replace(own, requirements=joint, prices=template.types.prices(joint))
+        return own.at(own.requirements, np.full(len(own.prices), np.inf))
+    return own.at(joint, template.types.prices(joint))
 
 
 def returned(
