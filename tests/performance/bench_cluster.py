@@ -1,12 +1,13 @@
 """A large cluster that is there already: how long it takes to see it, to see it change, and to ask "what if".
 
 `snapshot-5000` is 5,000 nodes with 100,000 pods: objects that have been decoded become a belief, a snapshot and a
-problem; then one pod comes, and another snapshot and problem are made. `what-if-1000` is 1,000 nodes with 10,000 pods:
-one node after the other is taken away and its pods are placed elsewhere.
+problem; then one pod comes, without a node or with one, and another snapshot and problem are made. `what-if-1000` is
+1,000 nodes with 10,000 pods: one node after the other is taken away and its pods are placed elsewhere.
 """
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tests import build
 from tests.performance import measured, mixes
@@ -97,18 +98,25 @@ def _snapshot() -> Iterator[Line]:
         "problem_seconds": round(ended - taken, 3),
         "peak_rss_mb": measured.peak_rss_mb(),
     }
+    yield _changes(cluster, "pending", "")
+    yield _changes(cluster, "bound", "node-default-00007")
+
+
+def _changes(cluster: Cluster, name: str, node: str) -> Line:
+    """Ten pods come, one after the other; what the middle one of them costs."""
     costs: list[tuple[float, float, float]] = []
     for number in range(10):
+        came = replace(_pending(f"{name}-{number}"), node_name=node)
         began = time.perf_counter()
-        cluster.apply(events.Seen(_pending(f"then-{number}")))
+        cluster.apply(events.Seen(came))
         seen = cluster.snapshot(build.NOW)
         taken = time.perf_counter()
         problem.build(seen.waiting, seen, cluster.catalogue)
         ended = time.perf_counter()
         costs.append((ended - began, taken - began, ended - taken))
     whole, snapshot, built = sorted(costs)[len(costs) // 2]
-    yield {
-        "name": "snapshot-5000-change",
+    return {
+        "name": f"snapshot-5000-{name}",
         "seconds": round(whole, 4),
         "snapshot_seconds": round(snapshot, 4),
         "problem_seconds": round(built, 4),

@@ -9,6 +9,7 @@ absent, unless the caller says that it will be there (`allow_undefined`).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 
 from daiku.model.requirement import Requirement
@@ -35,7 +36,7 @@ class Requirements:
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Self:
         """What a thing with exactly these labels is: one value per label."""
-        return cls.of(*(Requirement.parse(key, "In", (value,)) for key, value in labels.items()))
+        return cls.of(*(_labelled(key, value) for key, value in labels.items()))
 
     def __and__(self, other: "Requirements") -> "Requirements":
         if not other.by_key:
@@ -122,6 +123,12 @@ class Requirements:
             if key in candidate or candidate in key or candidate.rpartition("/")[2] == ending:
                 return f' (typo of "{candidate}"?)'
         return ""
+
+
+@lru_cache(maxsize=2**16)
+def _labelled(key: str, value: str) -> Requirement:
+    """What one label is. Thousands of nodes have the same ones, so that they share the value."""
+    return Requirement.parse(key, "In", (value,))
 
 
 NO_REQUIREMENTS = Requirements()

@@ -64,16 +64,25 @@ class Labels:
 def stack(things: Sequence[Requirements]) -> Labels:
     """The labels of `things` as columns."""
     distinct: dict[str, dict[Requirement, int]] = {}
-    indices: dict[str, NDArray[np.intp]] = {}
+    by_identity: dict[str, dict[int, int]] = {}
+    indices: dict[str, list[int]] = {}
     for position, requirements in enumerate(things):
-        for requirement in requirements:
-            key = requirement.key
-            known = distinct.get(key)
-            if known is None:
-                known = distinct[key] = {_absence(key): 0}
-                indices[key] = np.zeros(len(things), dtype=np.intp)
-            indices[key][position] = known.setdefault(requirement, len(known))
-    columns = {key: LabelColumn(tuple(known), indices[key]) for key, known in distinct.items()}
+        for key, requirement in requirements.by_key.items():
+            if key not in distinct:
+                distinct[key] = {_absence(key): 0}
+                by_identity[key] = {}
+                indices[key] = [0] * len(things)
+            # Things mostly share the very same values, and looking at those again costs more than at their identity.
+            index = by_identity[key].get(id(requirement))
+            if index is None:
+                known = distinct[key]
+                index = known.setdefault(requirement, len(known))
+                by_identity[key][id(requirement)] = index
+            indices[key][position] = index
+    columns = {
+        key: LabelColumn(tuple(known), np.array(indices[key], dtype=np.intp))
+        for key, known in distinct.items()
+    }
     return Labels(len(things), columns)
 
 

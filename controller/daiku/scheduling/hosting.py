@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daiku.model import taints
 from daiku.model.requirements import NO_REQUIREMENTS, Requirement, Requirements
@@ -18,7 +19,7 @@ from daiku.model.taints import Taint
 from daiku.scheduling import columns
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.classes import PodClass
-from daiku.scheduling.columns import Floats, Ints, Mask
+from daiku.scheduling.columns import Floats, Ints, Labels, Mask
 
 _NEVER_BLOCKS: Final = np.iinfo(np.int64).min
 """Less than any type has left."""
@@ -180,36 +181,55 @@ def daemon_types(
     return runs
 
 
-def of_nodes(
-    classes: Sequence[PodClass],
-    nodes: Sequence[Requirements],
-    node_taints: Sequence[tuple[Taint, ...]],
-    *,
-    settled: Sequence[bool],
-) -> Mask:
-    """Which nodes' labels and taints let which class in, shape (C, N).
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What nodes are, as far as labels and taints of pods ask for it."""
+
+    nodes: Sequence[Requirements]
+    """Labels of each node; for one that is not launched yet, everything it may still become."""
+    labels: Labels
+    """Of those that are settled, shape (N,)."""
+    unsettled: tuple[int, ...]
+    """Nodes whose labels are not final: pods are let in only if they suit whatever becomes of it."""
+    taints: tuple[tuple[Taint, ...], ...]
+    """Every different set of taints."""
+    taints_of: NDArray[np.intp]
+    """Which of them each node has, shape (N,)."""
+
+
+def ground(
+    nodes: Sequence[Requirements], node_taints: Sequence[tuple[Taint, ...]], settled: Sequence[bool]
+) -> Ground:
+    """What `of_nodes` looks at.
 
     Args:
-        classes: What the pods ask for.
-        nodes: Labels of each node; for one that is not launched yet, everything it may still become.
+        nodes: Labels of each node.
         node_taints: Taints of each node.
-        settled: Whether the node's labels are final. If not, pods are let in only if they suit whatever becomes of it.
+        settled: Whether the node's labels are final.
     """
-    labels = columns.stack(
-        [n if done else NO_REQUIREMENTS for n, done in zip(nodes, settled, strict=True)]
-    )
-    open_questions = [position for position, done in enumerate(settled) if not done]
     kinds = {marks: i for i, marks in enumerate(dict.fromkeys(node_taints))}
-    kind_of = np.array([kinds[marks] for marks in node_taints], dtype=np.intp)
-    masks = np.zeros((len(classes), len(nodes)), dtype=np.bool_)
+    known = [n if done else NO_REQUIREMENTS for n, done in zip(nodes, settled, strict=True)]
+    return Ground(
+        nodes=nodes,
+        labels=columns.stack(known),
+        unsettled=tuple(position for position, done in enumerate(settled) if not done),
+        taints=tuple(kinds),
+        taints_of=np.array([kinds[marks] for marks in node_taints], dtype=np.intp),
+    )
+
+
+def of_nodes(classes: Sequence[PodClass], ground: Ground) -> Mask:
+    """Which nodes' labels and taints let which class in, shape (C, N)."""
+    masks = np.zeros((len(classes), len(ground.nodes)), dtype=np.bool_)
     for row, pod_class in enumerate(classes):
         for alternative in pod_class.alternatives:
-            masks[row] |= labels.meets(alternative)
-        for position in open_questions:
-            masks[row, position] = any(_covers(a, nodes[position]) for a in pod_class.alternatives)
-        if kinds:
-            passed = [keeps_away(marks, pod_class) is None for marks in kinds]
-            masks[row] &= np.array(passed, dtype=np.bool_)[kind_of]
+            masks[row] |= ground.labels.meets(alternative)
+        for position in ground.unsettled:
+            node = ground.nodes[position]
+            masks[row, position] = any(_covers(a, node) for a in pod_class.alternatives)
+        if ground.taints:
+            passed = [keeps_away(marks, pod_class) is None for marks in ground.taints]
+            masks[row] &= np.array(passed, dtype=np.bool_)[ground.taints_of]
     return masks
 
 

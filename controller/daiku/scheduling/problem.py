@@ -16,7 +16,8 @@ from daiku.model import labels, memo, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.model.requirements import Requirement, Requirements
+from daiku.model.requirements import Requirements
+from daiku.model.taints import Taint
 from daiku.model.topology import HostPort
 from daiku.scheduling import catalogue as catalogue_columns
 from daiku.scheduling import classes, columns, expected, hosting
@@ -25,10 +26,10 @@ from daiku.scheduling.classes import Counted, PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.hosting import Hosting
 from daiku.scheduling.preferences import Policy
-from daiku.scheduling.topology import cells, counts, rules
-from daiku.scheduling.topology.counts import Site, Topology
+from daiku.scheduling.topology import cells, counts, rules, sites
+from daiku.scheduling.topology.counts import Topology
 from daiku.state import readiness
-from daiku.state.snapshot import Snapshot
+from daiku.state.snapshot import Derived, Snapshot
 from daiku.state.statenode import StateNode
 
 
@@ -138,40 +139,35 @@ def build(
         staying: Those of `pods` that count where they run: they may be asked to move later (`editing`).
     """
     usable, unusable = _usable(snapshot, catalogue)
-    bound = [p for s in snapshot.state_nodes for p in s.pods if p.pod_anti_affinity]
+    once = snapshot.derived().once
+    bound = list(once("bound", lambda: [p for s in snapshot.state_nodes for p in s.anti_affine]))
     bound += [p for p in snapshot.waiting if p.pod_anti_affinity and expected_on]
     seen = classes.seen_labels(pods, bound)
     counted = classes.count(
         pods, seen, preference_policy, taints_preferred=_are_preferred(snapshot, usable)
     )
     rows, origin, relaxed = _rungs(counted)
-    daemons = tuple(classes.class_of(d.template) for d in snapshot.daemon_sets)
-    occurring = [r for c in (*(c.pod_class for c in rows), *daemons) for r, _ in c.requests]
-    axis = tuple(sorted(dict.fromkeys(occurring)))
-    requests = columns.amounts(axis, [dict(c.pod_class.requests) for c in rows])
-    frame = _Frame(
-        snapshot=snapshot,
-        catalogue=catalogue,
-        axis=axis,
-        counted=rows,
-        requests=requests,
-        daemons=daemons,
-        named=any(labels.NODE_NAME in a for c in rows for a in c.pod_class.alternatives),
-    )
-    ordered = _ordered(snapshot)
+    frame = _frame(snapshot, catalogue, rows)
+    ordered = once("ordered", lambda: _ordered(snapshot))
     templates = tuple(_template(pool, frame) for pool in usable)
     sizes = [
         len(c.pods) if i == o else 0 for i, (c, o) in enumerate(zip(rows, origin, strict=True))
     ]
     topology: Topology | None = None
     if seen is not None or any(c.pod_class.host_ports for c in counted):
-        mine = frozenset(p.meta.key for p in pods) - staying
-        sites = _sites(snapshot, ordered, mine, expected_on or {}, named=frame.named)
-        topology = _topology(frame, sites, templates, bound, seen or frozenset())
+        topology = _topology(
+            frame,
+            ordered,
+            templates,
+            bound,
+            moving=[p for p in pods if p.meta.key not in staying],
+            expected_on=expected_on or {},
+            seen=seen or frozenset(),
+        )
     return Problem(
-        resources=axis,
+        resources=frame.axis,
         counted=rows,
-        requests=requests,
+        requests=frame.requests,
         counts=np.array(sizes, dtype=np.int64),
         nodes=_nodes(frame, ordered, taken or {}),
         templates=templates,
@@ -182,22 +178,49 @@ def build(
     )
 
 
+def _frame(snapshot: Snapshot, catalogue: Catalogue, rows: tuple[Counted, ...]) -> _Frame:
+    daemons = tuple(classes.class_of(d.template) for d in snapshot.daemon_sets)
+    occurring = [r for c in (*(c.pod_class for c in rows), *daemons) for r, _ in c.requests]
+    axis = tuple(sorted(dict.fromkeys(occurring)))
+    return _Frame(
+        snapshot=snapshot,
+        catalogue=catalogue,
+        axis=axis,
+        counted=rows,
+        requests=columns.amounts(axis, [dict(c.pod_class.requests) for c in rows]),
+        daemons=daemons,
+        named=any(labels.NODE_NAME in a for c in rows for a in c.pod_class.alternatives),
+    )
+
+
 def _topology(
     frame: _Frame,
-    sites: Sequence[Site],
+    ordered: Sequence[StateNode],
     templates: Iterable[Template],
     bound: Sequence[Pod],
+    *,
+    moving: Sequence[Pod],
+    expected_on: Mapping[str, str],
     seen: frozenset[str],
 ) -> Topology:
     asked = [c.pod_class for c in frame.counted]
     keys = counts.keys_of(asked, bound)
+    # Where pods leave nodes or are expected on them, what counts there is not what the snapshot says.
+    is_as_it_is = not (expected_on or any(p.node_name for p in moving))
+    derived = frame.snapshot.derived() if is_as_it_is else Derived()
     return counts.build(
         asked,
-        sites,
+        derived.once(
+            ("sites", seen, frame.named),
+            lambda: sites.sites(
+                frame.snapshot, ordered, moving, expected_on, seen=seen, named=frame.named
+            ),
+        ),
         [cells.of_template(keys, t.requirements, t.types) for t in templates],
         keys,
         seen=seen,
         namespaces=frame.snapshot.namespaces,
+        derived=derived,
     )
 
 
@@ -215,38 +238,17 @@ def _rungs(counted: Sequence[Counted]) -> tuple[tuple[Counted, ...], list[int], 
     return tuple(rows), origin, relaxed
 
 
-def _sites(
-    snapshot: Snapshot,
-    ordered: Sequence[StateNode],
-    mine: frozenset[str],
-    expected_on: Mapping[str, str],
-    *,
-    named: bool,
-) -> list[Site]:
-    """All nodes with the pods that are or will be there, without those that are to be placed."""
-    column = {s.name: index for index, s in enumerate(ordered)}
-    arriving: dict[str, list[Pod]] = {}
-    leaving = (p for s in snapshot.state_nodes if s.is_leaving for p in s.pods)
-    for pod in (*snapshot.waiting, *leaving) if expected_on else ():
-        if pod.meta.key in expected_on:
-            arriving.setdefault(expected_on[pod.meta.key], []).append(pod)
-    return [
-        Site(
-            labels=_labels_of(s, named=named),
-            taints=s.taints,
-            pods=[p for p in (*s.pods, *arriving.get(s.name, ())) if p.meta.key not in mine],
-            column=column.get(s.name, -1),
-            is_leaving=s.is_deleting,
-        )
-        for s in snapshot.state_nodes
-    ]
-
-
 def _are_preferred(snapshot: Snapshot, pools: Iterable[NodePool]) -> bool:
     """Whether any taint only asks pods to stay away."""
-    marks = [t for p in pools for t in p.template.taints]
-    marks += [t for s in snapshot.state_nodes for t in s.taints]
-    return any(t.effect == "PreferNoSchedule" for t in marks)
+    of_nodes = snapshot.derived().once(
+        "preferred taints",
+        lambda: any(_prefers(t) for s in snapshot.state_nodes for t in s.taints),
+    )
+    return of_nodes or any(_prefers(t) for p in pools for t in p.template.taints)
+
+
+def _prefers(taint: Taint) -> bool:
+    return taint.effect == "PreferNoSchedule"
 
 
 @memo.by_identity(1000)
@@ -289,22 +291,32 @@ def _nodes(
     frame: _Frame, ordered: Sequence[StateNode], taken: Mapping[str, Mapping[str, int]]
 ) -> Nodes:
     count = len(frame.counted)
-    hostable = hosting.of_nodes(
-        [*(c.pod_class for c in frame.counted), *frame.daemons],
-        [_labels_of(s, named=frame.named) for s in ordered],
-        [s.taints for s in ordered],
-        settled=[_is_settled(s) for s in ordered],
+    once, axis = frame.snapshot.derived().once, frame.axis
+    ground = once(
+        ("ground", frame.named),
+        lambda: hosting.ground(
+            [sites.labels_of(s, named=frame.named) for s in ordered],
+            [s.taints for s in ordered],
+            [s.is_settled for s in ordered],
+        ),
     )
-    axis = frame.axis
-    free = columns.amounts(axis, [expected.allocatable(s, frame.catalogue) for s in ordered])
-    free -= columns.amounts(axis, [s.used() for s in ordered])
-    free -= columns.amounts(axis, [taken.get(s.name, {}) for s in ordered])
+    hostable = hosting.of_nodes([*(c.pod_class for c in frame.counted), *frame.daemons], ground)
+    free, present = once(
+        # A catalogue is one value for as long as its version stays.
+        ("amounts", axis, frame.catalogue.version),
+        lambda: (
+            columns.amounts(axis, [expected.allocatable(s, frame.catalogue) for s in ordered])
+            - columns.amounts(axis, [s.used() for s in ordered]),
+            columns.amounts(axis, [s.used_by_daemons for s in ordered]),
+        ),
+    )
+    free = free - columns.amounts(axis, [taken.get(s.name, {}) for s in ordered]) if taken else free
     # A DaemonSet's pod that is not there yet still needs its room; one that is there is part of `used`.
     each = columns.amounts(axis, [dict(d.requests) for d in frame.daemons])
     due = each @ hostable[count:].astype(np.int64)
-    present = columns.amounts(axis, [_used_by_daemons(s) for s in ordered])
-    free -= np.maximum(due - present, 0)
-    return Nodes(names=tuple(s.name for s in ordered), free=free, hostable=hostable[:count])
+    free = free - np.maximum(due - present, 0)
+    names = once("names", lambda: tuple(s.name for s in ordered))
+    return Nodes(names=names, free=free, hostable=hostable[:count])
 
 
 def _template(pool: NodePool, frame: _Frame) -> Template:
@@ -321,7 +333,10 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
     allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
     limits = pool.limits or {}
     limited = tuple(sorted(limits))
-    used = expected.pool_usage(frame.snapshot.state_nodes, pool.meta.name, frame.catalogue)
+    used = frame.snapshot.derived().once(
+        ("usage", pool.meta.name, frame.catalogue.version),
+        lambda: expected.pool_usage(frame.snapshot.state_nodes, pool.meta.name, frame.catalogue),
+    )
     each = [{**t.capacity, resources.NODES: 1} for t in types.types]
     return Template(
         pool=pool,
@@ -361,24 +376,3 @@ def _barred(pod_class: PodClass, ports: Iterable[tuple[tuple[HostPort, ...], Mas
 def _takes_pods(state_node: StateNode) -> bool:
     node = state_node.node
     return not state_node.is_leaving and (node is None or not node.unschedulable)
-
-
-def _is_settled(state_node: StateNode) -> bool:
-    """Whether its labels are known: it is launched, or was never anything but a Node."""
-    return state_node.claim is None or bool(state_node.provider_id)
-
-
-def _labels_of(state_node: StateNode, *, named: bool) -> Requirements:
-    """What is certain about its labels, with its name if somebody asks for that."""
-    known = Requirements.from_labels(state_node.labels)
-    if named and state_node.node is not None:
-        known &= Requirements.of(Requirement.parse(labels.NODE_NAME, "In", (state_node.name,)))
-    if state_node.claim is None or _is_settled(state_node):
-        return known
-    return state_node.claim.requirements & known
-
-
-def _used_by_daemons(state_node: StateNode) -> dict[str, int]:
-    return resources.add(
-        *(p.requests for p in state_node.pods if p.is_daemon and not p.is_finished)
-    )

@@ -5,9 +5,9 @@ under way, what was launched and not yet written down, what is sold out, when po
 lost in a restart; the objects and the cloud's list are enough to go on.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
 from daiku import commands, events
 from daiku.cloud import errors
@@ -34,7 +34,7 @@ from daiku.model.volume import (
 )
 from daiku.report import Report
 from daiku.settings import Settings
-from daiku.state import ownership
+from daiku.state import ownership, standing
 from daiku.state.deciding import Deciding
 from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
@@ -42,7 +42,7 @@ from daiku.state.nominations import Nominations
 from daiku.state.pods import PodIndex
 from daiku.state.registrations import Registrations
 from daiku.state.snapshot import Pool, Snapshot
-from daiku.state.statenode import StateNode
+from daiku.state.standing import Standing
 from daiku.state.volumes import Volumes
 
 if TYPE_CHECKING:
@@ -78,6 +78,10 @@ class Cluster:
         self.catalogue = _EMPTY
         self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
         self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
+        self._sorted: dict[type[Object], tuple[Object, ...]] = {}
+        # None once anything has happened that may concern a node.
+        self._standing: Standing | None = None
+        self._stood: Standing | None = None
         self._pods = PodIndex()
         self._volumes: Volumes | None = None
         self._inflight = Inflight()
@@ -100,6 +104,8 @@ class Cluster:
 
     def apply(self, event: Event) -> None:
         """Take in what happened. Applying an event twice changes nothing."""
+        if not self._is_of_waiting_pod(event):
+            self._standing = None
         match event:
             case events.Seen():
                 if ownership.is_ours(event.object, self.settings):
@@ -135,6 +141,7 @@ class Cluster:
 
     def begin(self, command: Command, now: datetime) -> None:
         """A command of a plan is handed to the executor; nothing is planned for its key until it comes back."""
+        self._standing = None
         self._inflight.begin(command, now)
         match command:
             case commands.CreateNodeClaim():
@@ -167,32 +174,34 @@ class Cluster:
             for pool, until in self._sold_out.items()
             if until is None or until > now
         }
-        self._expected = {n: (c, until) for n, (c, until) in self._expected.items() if now < until}
-        self._ending = {name: until for name, until in self._ending.items() if now < until}
+        expected = {n: (c, until) for n, (c, until) in self._expected.items() if now < until}
+        ending = {name: until for name, until in self._ending.items() if now < until}
+        if len(expected) + len(ending) < len(self._expected) + len(self._ending):
+            self._standing = None
+        self._expected, self._ending = expected, ending
         self._pods.stamp(now)
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
         self._nominations.keep(keys)
-        nodes_of = _nodes_of(self._all(Node))
-        state_nodes = self._state_nodes(nodes_of)
-        known = [s.provider_id for s in state_nodes]
-        known += [instance.provider_id for instance in self._launched.values()]
-        self._gone_instances = frozenset(i for i in known if i in self._gone_instances)
-        by_name = {s.claim_name: s for s in state_nodes if s.claim is not None}
-        by_name |= {s.name: s for s in state_nodes}
+        said = self._standing = self._stood = self._standing or self._stand()
+        if self._gone_instances:
+            known = [s.provider_id for s in said.state_nodes]
+            known += [instance.provider_id for instance in self._launched.values()]
+            self._gone_instances = frozenset(i for i in known if i in self._gone_instances)
         return Snapshot(
             at=now,
             synced=self.synced,
             waiting=waiting,
-            state_nodes=state_nodes,
+            state_nodes=said.state_nodes,
+            of_nodes=said.derived,
             node_pools=self._all(NodePool),
             node_classes={c.ref: c for c in self._all(NodeClass)},
             daemon_sets=self._all(DaemonSet),
             pdbs=self._all(PodDisruptionBudget),
             namespaces={n.meta.name: n.meta.labels for n in self._all(Namespace)},
             volumes=self._all_volumes(),
-            by_name=by_name,
-            nodes_of=nodes_of,
+            by_name=said.by_name,
+            nodes_of=said.nodes_of,
             instances=self._instances,
             gone_instances=self._gone_instances,
             launched=dict(self._launched),
@@ -216,6 +225,7 @@ class Cluster:
         before = self._objects[kind].get(key)
         self._objects[kind][key] = seen
         self._deciding.see(before, seen)
+        self._sorted.pop(kind, None)
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if before is None or before.meta.resource_version != seen.meta.resource_version:
             self._inflight.observed(f"{kind.__name__}/{key}")
@@ -246,6 +256,7 @@ class Cluster:
         lost = self._objects[kind].pop(key, None)
         if lost is None:
             return
+        self._sorted.pop(kind, None)
         self._inflight.forget(f"{kind.__name__}/{key}")
         self._deciding.changes += 1
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
@@ -326,9 +337,10 @@ class Cluster:
         self._sold_out |= dict.fromkeys(pools)
 
     def _all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
-        found = self._objects[kind]
-        values = (found[key] for key in sorted(found))
-        return tuple(value for value in values if isinstance(value, kind))
+        if kind not in self._sorted:
+            found = self._objects[kind]
+            self._sorted[kind] = tuple(found[key] for key in sorted(found))
+        return cast("tuple[_Kind, ...]", self._sorted[kind])
 
     def _all_volumes(self) -> Volumes:
         """Made anew only when something about volumes has changed: there may be thousands."""
@@ -342,47 +354,28 @@ class Cluster:
             )
         return self._volumes
 
-    def _state_nodes(self, nodes_of: Mapping[str, tuple[Node, ...]]) -> tuple[StateNode, ...]:
-        made: list[StateNode] = []
-        taken: dict[str, bool] = {}
-        claims = [(claim, False) for claim in self._all(NodeClaim)]
-        claims += [
-            (claim, True)
-            for _name, (claim, _at) in sorted(self._expected.items(), key=lambda item: item[0])
-        ]
-        for claim, expected in claims:
-            launched = self._launched.get(claim.meta.name)
-            provider_id = claim.provider_id or (
-                launched.provider_id if launched is not None else ""
-            )
-            node = next(iter(nodes_of.get(provider_id, ())), None) if provider_id else None
-            if node is not None:
-                taken[node.meta.name] = True
-            made.append(self._state_node(node, claim, expected=expected))
-        made += [self._state_node(n, None) for n in self._all(Node) if n.meta.name not in taken]
-        return tuple(sorted(made, key=lambda s: (s.name, s.claim_name)))
+    def _is_of_waiting_pod(self, event: Event) -> bool:
+        """Whether it is only about a pod that has no node and had none."""
+        if isinstance(event, events.Seen) and isinstance(event.object, Pod):
+            before = self._objects[Pod].get(event.object.meta.key)
+            was_bound = isinstance(before, Pod) and before.node_name
+            return not event.object.node_name and not was_bound
+        return False
 
-    def _state_node(
-        self, node: Node | None, claim: NodeClaim | None, *, expected: bool = False
-    ) -> StateNode:
-        name = node.meta.name if node is not None else ""
-        return StateNode(
-            node=node,
-            claim=claim,
-            pods=self._pods.on(name),
-            pod_event=self._pods.last_event(name),
-            expected=expected,
-            ending=claim is not None and claim.meta.name in self._ending,
+    def _stand(self) -> Standing:
+        """What is said of nodes now."""
+        launched = {name: each.provider_id for name, each in self._launched.items()}
+        claims = [(claim, False) for claim in self._all(NodeClaim)]
+        claims += [(claim, True) for _, (claim, _) in sorted(self._expected.items())]
+        return standing.stand(
+            self._all(Node),
+            claims,
+            self._pods,
+            launched=launched,
+            ending=self._ending,
+            before=self._stood,
         )
 
 
 def _conditions(seen: Object) -> tuple[Condition, ...]:
     return seen.conditions if isinstance(seen, NodePool | NodeClass) else ()
-
-
-def _nodes_of(nodes: tuple[Node, ...]) -> dict[str, tuple[Node, ...]]:
-    found: dict[str, tuple[Node, ...]] = {}
-    for node in nodes:
-        if node.provider_id:
-            found[node.provider_id] = (*found.get(node.provider_id, ()), node)
-    return found

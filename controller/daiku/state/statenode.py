@@ -7,9 +7,10 @@ does not yet report everything and it carries taints that will go away.
 Source: Karpenter's StateNode.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from daiku.model import labels, resources, taints
 from daiku.model.condition import find
@@ -17,12 +18,27 @@ from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
+from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Pods on one node that no constraint between pods can tell apart."""
+
+    pod: Pod
+    """One of them."""
+    labels: tuple[tuple[str, str], ...]
+    """Theirs, as far as constraints look at them, in the order of keys."""
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class StateNode:
-    """A Node, or a NodeClaim that has none yet, or both."""
+    """A Node, or a NodeClaim that has none yet, or both.
+
+    What is worked out from it is kept with it: most nodes are the same value from one snapshot to the next.
+    """
 
     node: Node | None
     claim: NodeClaim | None
@@ -35,7 +51,7 @@ class StateNode:
     ending: bool = False
     """The NodeClaim's deletion has been asked for and not been seen yet."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The Node's name, or the NodeClaim's while there is no Node."""
         if self.node is not None:
@@ -61,17 +77,17 @@ class StateNode:
             return self.claim.nodepool
         return self.node.meta.labels.get(labels.NODEPOOL, "") if self.node is not None else ""
 
-    @property
+    @cached_property
     def is_registered(self) -> bool:
         """Its Node carries all that its NodeClaim says. Nodes of others always do."""
         return self.claim is None or self._is_labelled(labels.REGISTERED)
 
-    @property
+    @cached_property
     def is_initialized(self) -> bool:
         """It is ready for pods. Nodes of others always are."""
         return self.claim is None or self._is_labelled(labels.INITIALIZED)
 
-    @property
+    @cached_property
     def is_deleting(self) -> bool:
         """It is on its way out, and counts no more."""
         if self.claim is not None and (
@@ -80,19 +96,19 @@ class StateNode:
             return True
         return self.node is not None and self.node.meta.deleted is not None
 
-    @property
+    @cached_property
     def is_leaving(self) -> bool:
         """It is on its way out, or will be when what was asked for has happened: nothing is planned onto it."""
         return self.ending or self.is_deleting
 
-    @property
+    @cached_property
     def labels(self) -> Mapping[str, str]:
         """The Node's once registered, until then the NodeClaim's."""
         if self.node is not None and self.is_registered:
             return self.node.meta.labels
         return self.claim.meta.labels if self.claim is not None else {}
 
-    @property
+    @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """Those that pods have to tolerate: without the ones that go away as it comes up."""
         if self.claim is None:
@@ -121,9 +137,50 @@ class StateNode:
         )
         return {**reported, resources.NODES: 1}
 
-    def used(self) -> dict[str, int]:
+    @cached_property
+    def requirements(self) -> Requirements:
+        """What is certain about its labels; of a node that is not launched yet, all that it may still become."""
+        known = Requirements.from_labels(self.labels)
+        if self.claim is None or self.is_settled:
+            return known
+        return self.claim.requirements & known
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its labels are known: it is launched, or was never anything but a Node."""
+        return self.claim is None or bool(self.provider_id)
+
+    @cached_property
+    def single_values(self) -> Mapping[str, str]:
+        """Labels that can have one value only, with that value."""
+        return self.requirements.single_values()
+
+    def used(self) -> Mapping[str, int]:
         """What its unfinished pods ask for."""
-        return resources.add(*(pod.requests for pod in self.pods if not pod.is_finished))
+        return self._used
+
+    @cached_property
+    def used_by_daemons(self) -> Mapping[str, int]:
+        """What its unfinished pods of DaemonSets ask for."""
+        mine = (p.requests for p in self.pods if p.is_daemon and not p.is_finished)
+        return resources.add(*mine)
+
+    @cached_property
+    def anti_affine(self) -> tuple[Pod, ...]:
+        """Its pods that keep others away."""
+        return tuple(pod for pod in self.pods if pod.pod_anti_affinity)
+
+    def groups(self, seen: frozenset[str]) -> tuple[Group, ...]:
+        """Its unfinished pods, those together that differ in nothing that matters to others.
+
+        Args:
+            seen: Label keys that constraints look at.
+        """
+        known = self._groups.get(seen)
+        if known is None:
+            self._groups.clear()
+            known = self._groups[seen] = grouped(self.pods, seen)
+        return known
 
     def quiet_since(self) -> datetime | None:
         """Since when no pod has come or gone; None while it is not initialized."""
@@ -141,6 +198,15 @@ class StateNode:
             return None
         return since + pool.consolidate_after
 
+    @cached_property
+    def _used(self) -> Mapping[str, int]:
+        return resources.add(*(pod.requests for pod in self.pods if not pod.is_finished))
+
+    @cached_property
+    def _groups(self) -> dict[frozenset[str], tuple[Group, ...]]:
+        """What `groups` said last."""
+        return {}
+
     def _is_labelled(self, key: str) -> bool:
         return self.node is not None and self.node.meta.labels.get(key) == "true"
 
@@ -150,3 +216,21 @@ class StateNode:
         if self.claim is None or self.is_initialized:
             return of_node
         return {**of_claim, **{r: amount for r, amount in of_node.items() if amount}}
+
+
+def grouped(pods: Iterable[Pod], seen: frozenset[str]) -> tuple[Group, ...]:
+    """Unfinished pods, those together that constraints between pods cannot tell apart."""
+    keys = sorted(seen)
+    found: dict[tuple[object, ...], tuple[Pod, tuple[tuple[str, str], ...]]] = {}
+    counts: dict[tuple[object, ...], int] = {}
+    for pod in pods:
+        if pod.is_finished:
+            continue
+        own = pod.meta.labels
+        looked_at = tuple((key, own[key]) for key in keys if key in own)
+        # Pods of one template share their terms, so identity brings most of them together.
+        rest = pod.meta.deleted is None, id(pod.pod_anti_affinity), id(pod.host_ports)
+        key = (pod.meta.namespace, looked_at, *rest)
+        found.setdefault(key, (pod, looked_at))
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(Group(*found[key], count) for key, count in counts.items())

@@ -7,7 +7,7 @@ node is looked at; if it turns out that none of its pods cares about a label, th
 Letters in shapes: N nodes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -43,11 +43,8 @@ class Cells:
         )
 
 
-def of_labels(keys: Sequence[str], labels: Requirements) -> Cell:
-    """The cell of a node; a label that is not decided yet is as good as absent."""
-    if not keys:
-        return ()
-    known = labels.single_values()
+def of_labels(keys: Sequence[str], known: Mapping[str, str]) -> Cell:
+    """The cell of a node whose decided labels are `known`; one that is not decided yet is as good as absent."""
     return tuple(known.get(key) for key in keys)
 
 

@@ -15,7 +15,7 @@ from daiku.model import labels, taints
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
-from daiku.model.topology import Spread
+from daiku.model.topology import AffinityTerm, Spread
 from daiku.scheduling import columns
 from daiku.scheduling.classes import PodClass
 from daiku.scheduling.columns import Ints, Mask
@@ -23,6 +23,8 @@ from daiku.scheduling.topology import cells
 from daiku.scheduling.topology.bays import UNLIMITED, HostRules
 from daiku.scheduling.topology.cells import Cell, Cells
 from daiku.scheduling.topology.rules import Compiler, Counter, Filter, Rules
+from daiku.state.snapshot import Derived
+from daiku.state.statenode import Group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,9 +32,11 @@ class Site:
     """A node with the pods on it."""
 
     labels: Requirements
+    single_values: Mapping[str, str]
+    """Of `labels`, those that are decided."""
     taints: tuple[Taint, ...]
-    pods: Sequence[Pod]
-    """Those that run or are expected there and do not want another place."""
+    groups: Sequence[Group]
+    """Pods that run or are expected there and do not want another place."""
     column: int
     """Its index among the nodes that take pods, -1 when it takes none."""
     is_leaving: bool
@@ -89,6 +93,17 @@ class _Tally:
     totals: dict[int, int] = field(default_factory=dict[int, int])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Counted:
+    """Everything about counters that depends on nodes; see `Topology` and `Survey`."""
+
+    tally: _Tally
+    masks: Mapping[Filter, Mask]
+    passing: Mapping[Filter, Mask]
+    of_site: tuple[Cell, ...]
+    domains: Mapping[int, dict[str, int]]
+
+
 def build(
     asked: Sequence[PodClass],
     sites: Sequence[Site],
@@ -97,6 +112,7 @@ def build(
     *,
     seen: frozenset[str],
     namespaces: Mapping[str, Mapping[str, str]],
+    derived: Derived,
 ) -> Topology:
     """The constraints of classes `asked`, and what they count on `sites` now.
 
@@ -107,11 +123,52 @@ def build(
         keys: What `keys_of` says.
         seen: Labels of pods that selectors look at.
         namespaces: Labels of namespaces.
+        derived: What is known of `sites` already.
     """
     compiler = Compiler(namespaces)
-    owned = (t for site in sites for pod in site.pods for t in pod.pod_anti_affinity)
-    rules = compiler.compile(asked, owned)
+    rules = compiler.compile(asked, derived.once(("owned", seen), lambda: _owned(sites)))
     counters = tuple(compiler.counters)
+    rows = _host_rows(counters)
+    known = tuple((name, tuple(sorted(own.items()))) for name, own in sorted(namespaces.items()))
+    counted = derived.once(
+        ("counted", counters, keys, seen, known),
+        lambda: _counted(counters, keys, sites, compiler),
+    )
+    # Classes of equal rules share them, and so what is made of them.
+    distinct = {id(r): r for r in rules}
+    of_nodes = {key: _host_rules(r, counters, rows) for key, r in distinct.items()}
+    return Topology(
+        counters=counters,
+        rules=tuple(rules),
+        host_rules=tuple(of_nodes[id(r)] for r in rules),
+        cells=Cells(keys=keys, of_template=tuple(templates)),
+        of_site=counted.of_site,
+        on_nodes=counted.tally.on_nodes,
+        in_domains=counted.tally.in_domains,
+        existing={index: frozenset(nodes) for index, nodes in counted.domains.items()},
+        passing=counted.passing,
+        totals=counted.tally.totals,
+        host_rows=rows,
+        survey=Survey(
+            sites=sites,
+            masks=counted.masks,
+            compiler=compiler,
+            seen=seen,
+            domains=counted.domains,
+        ),
+    )
+
+
+def _owned(sites: Sequence[Site]) -> tuple[AffinityTerm, ...]:
+    """Anti-affinity terms of pods that run, each once."""
+    every = (t for site in sites for group in site.groups for t in group.pod.pod_anti_affinity)
+    return tuple(dict.fromkeys(every))
+
+
+def _counted(
+    counters: tuple[Counter, ...], keys: tuple[str, ...], sites: Sequence[Site], compiler: Compiler
+) -> _Counted:
+    """What `counters` count on all of `sites`."""
     rows = _host_rows(counters)
     open_sites = sorted((s for s in sites if s.column >= 0), key=lambda s: s.column)
     tally = _Tally(counters, rows, np.zeros((len(rows), len(open_sites)), dtype=np.int64))
@@ -119,31 +176,20 @@ def build(
     filters = dict.fromkeys(c.filter for c in counters if c.filter is not None)
     masks = {f: _passing(f, sites, known) for f in filters}
     for position, site in enumerate(sites):
-        passed = {f for f, m in masks.items() if m[position]} if site.pods else set[Filter]()
-        _count(tally, site, compiler, seen, passed)
+        passed = {f for f, m in masks.items() if m[position]} if site.groups else set[Filter]()
+        _count(tally, site, compiler, passed)
     of_column = [p for p, s in enumerate(sites) if s.column >= 0]
     of_column.sort(key=lambda p: sites[p].column)
-    # Classes of equal rules share them, and so what is made of them.
-    distinct = {id(r): r for r in rules}
-    of_nodes = {key: _host_rules(r, counters, rows) for key, r in distinct.items()}
-    domains = {
-        index: _domains(counter, sites, masks, range(len(sites)))
-        for index, counter in enumerate(counters)
-        if index not in rows
-    }
-    return Topology(
-        counters=counters,
-        rules=tuple(rules),
-        host_rules=tuple(of_nodes[id(r)] for r in rules),
-        cells=Cells(keys=keys, of_template=tuple(templates)),
-        of_site=tuple(cells.of_labels(keys, s.labels) for s in open_sites),
-        on_nodes=tally.on_nodes,
-        in_domains=tally.in_domains,
-        existing={index: frozenset(nodes) for index, nodes in domains.items()},
+    return _Counted(
+        tally=tally,
+        masks=masks,
         passing={f: m[of_column] for f, m in masks.items()},
-        totals=tally.totals,
-        host_rows=rows,
-        survey=Survey(sites=sites, masks=masks, compiler=compiler, seen=seen, domains=domains),
+        of_site=tuple(cells.of_labels(keys, s.single_values) for s in open_sites),
+        domains={
+            index: _domains(counter, sites, masks, range(len(sites)))
+            for index, counter in enumerate(counters)
+            if index not in rows
+        },
     )
 
 
@@ -158,7 +204,7 @@ def without(topology: Topology, gone: Sequence[int]) -> Topology:
     less = _Tally(topology.counters, topology.host_rows, np.zeros_like(topology.on_nodes))
     for position in gone:
         passed = {f for f, m in survey.masks.items() if m[position]}
-        _count(less, survey.sites[position], survey.compiler, survey.seen, passed)
+        _count(less, survey.sites[position], survey.compiler, passed)
     existing = dict(topology.existing)
     for index, nodes in survey.domains.items():
         ended = _domains(topology.counters[index], survey.sites, survey.masks, gone)
@@ -203,7 +249,7 @@ def _passing(kept: Filter, sites: Sequence[Site], known: columns.Labels) -> Mask
         if passed[position] and kept.tolerations is not None:
             passed[position] = taints.untolerated(site.taints, kept.tolerations) is None
         if passed[position] and kept.keys:
-            own = site.labels.single_values()
+            own = site.single_values
             passed[position] = all(k in own or k == labels.HOSTNAME for k in kept.keys)
     return passed
 
@@ -219,37 +265,30 @@ def _domains(
     found: dict[str, int] = {}
     for position in among:
         site = sites[position]
-        value = site.labels.single_values().get(counter.key) if not site.is_leaving else None
+        value = site.single_values.get(counter.key) if not site.is_leaving else None
         if value is not None and (passed is None or passed[position]):
             found[value] = found.get(value, 0) + 1
     return found
 
 
-def _count(
-    tally: _Tally, site: Site, compiler: Compiler, seen: frozenset[str], passed: set[Filter]
-) -> None:
-    own = site.labels.single_values() if site.pods else {}
-    for pod in site.pods:
-        if pod.is_finished:
-            continue
-        subject = (
-            pod.meta.namespace,
-            tuple(sorted(item for item in pod.meta.labels.items() if item[0] in seen)),
-        )
-        for index in compiler.adds_of_pod(pod, subject):
+def _count(tally: _Tally, site: Site, compiler: Compiler, passed: set[Filter]) -> None:
+    own = site.single_values
+    for group in site.groups:
+        pod, number = group.pod, group.count
+        for index in compiler.adds_of_pod(pod, (pod.meta.namespace, group.labels)):
             counter = tally.counters[index]
             if pod.meta.deleted is not None and not counter.counts_leaving:
                 continue
             if counter.filter is not None and counter.filter not in passed:
                 continue
-            tally.totals[index] = tally.totals.get(index, 0) + 1
+            tally.totals[index] = tally.totals.get(index, 0) + number
             row = tally.rows.get(index)
             if row is not None:
                 if site.column >= 0:
-                    tally.on_nodes[row, site.column] += 1
+                    tally.on_nodes[row, site.column] += number
             elif counter.key in own:
                 counts = tally.in_domains.setdefault(index, {})
-                counts[own[counter.key]] = counts.get(own[counter.key], 0) + 1
+                counts[own[counter.key]] = counts.get(own[counter.key], 0) + number
 
 
 def _host_rules(rules: Rules, counters: Sequence[Counter], rows: Mapping[int, int]) -> HostRules:

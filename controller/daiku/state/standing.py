@@ -1,0 +1,97 @@
+"""What a snapshot says of nodes: each Node with its NodeClaim and its pods.
+
+The problem: there are thousands of nodes, and between two snapshots hardly any has changed. The idea: a state node is
+made anew only when one of its parts is another one, so that whatever was worked out from it stays too.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
+from daiku.state.pods import PodIndex
+from daiku.state.snapshot import Derived
+from daiku.state.statenode import StateNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """What is said of nodes until something happens that may concern one."""
+
+    state_nodes: tuple[StateNode, ...]
+    """In the order of their names."""
+    nodes_of: Mapping[str, tuple[Node, ...]]
+    """Nodes by provider id."""
+    by_name: Mapping[str, StateNode]
+    """By the name of the Node and by that of the NodeClaim."""
+    derived: Derived
+
+
+def stand(
+    nodes: Sequence[Node],
+    claims: Sequence[tuple[NodeClaim, bool]],
+    pods: PodIndex,
+    *,
+    launched: Mapping[str, str],
+    ending: Container[str],
+    before: Standing | None,
+) -> Standing:
+    """What is said of nodes now.
+
+    Args:
+        nodes: In the order of their names.
+        claims: NodeClaims, and whether each is only expected.
+        pods: Where pods are.
+        launched: Provider ids that NodeClaims do not name themselves yet, by the NodeClaim's name.
+        ending: NodeClaims whose deletion has been asked for.
+        before: What was said last.
+    """
+    nodes_of: dict[str, tuple[Node, ...]] = {}
+    for node in nodes:
+        if node.provider_id:
+            nodes_of[node.provider_id] = (*nodes_of.get(node.provider_id, ()), node)
+    known = before.by_name if before is not None else dict[str, StateNode]()
+    made: list[StateNode] = []
+    taken: dict[str, bool] = {}
+    for claim, expected in claims:
+        provider_id = claim.provider_id or launched.get(claim.meta.name, "")
+        node = next(iter(nodes_of.get(provider_id, ())), None) if provider_id else None
+        if node is not None:
+            taken[node.meta.name] = True
+        is_ending = claim.meta.name in ending
+        made.append(_state_node(node, claim, pods, known, expected=expected, ending=is_ending))
+    made += [_state_node(n, None, pods, known) for n in nodes if n.meta.name not in taken]
+    state_nodes = tuple(sorted(made, key=lambda s: (s.name, s.claim_name)))
+    by_name = {s.claim_name: s for s in state_nodes if s.claim is not None}
+    by_name |= {s.name: s for s in state_nodes}
+    return Standing(state_nodes, nodes_of, by_name, Derived(state_nodes))
+
+
+def _state_node(
+    node: Node | None,
+    claim: NodeClaim | None,
+    pods: PodIndex,
+    known: Mapping[str, StateNode],
+    *,
+    expected: bool = False,
+    ending: bool = False,
+) -> StateNode:
+    name = node.meta.name if node is not None else ""
+    mine, pod_event = pods.on(name), pods.last_event(name)
+    before = known.get(claim.meta.name if claim is not None else name)
+    if (
+        before is not None
+        and before.node is node
+        and before.claim is claim
+        and before.pods is mine
+        and (before.pod_event, before.expected, before.ending) == (pod_event, expected, ending)
+    ):
+        return before
+    return StateNode(
+        node=node,
+        claim=claim,
+        pods=mine,
+        pod_event=pod_event,
+        expected=expected,
+        ending=ending,
+    )
