@@ -16,6 +16,7 @@ from daiku.api.manifests import Document, ManifestError
 from daiku.cli import files, render_json, render_markdown, render_table
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.comparison import Comparison
+from daiku.events import Object
 from daiku.forecast import Forecast, forecast
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
 from daiku.settings import Settings
@@ -92,6 +93,28 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         notes=_notes(forecasts) if request.output == "json" else (),
         is_sound=forecasts[-1].is_sound,
     )
+
+
+def cluster(
+    contents: Sequence[tuple[str, bytes]], instance_types: str, problems: list[str]
+) -> tuple[Sequence[Object], Catalogue]:
+    """Objects of files, and what can be bought for their node classes.
+
+    Args:
+        contents: Name and content of each file.
+        instance_types: As on the command line: a file, `built-in`, or empty.
+        problems: Takes a line for each thing that cannot be used.
+
+    Raises:
+        ManifestError: There are no instance types for a node class.
+    """
+    documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
+    found = configuration.build(documents, problems)
+    given = read_types(instance_types, problems)
+    if problems:
+        return (), Catalogue(version=0, instance_types={})
+    offered, _ = _offered(found, given)
+    return found.objects, Catalogue(version=1, instance_types=offered)
 
 
 def _documents(

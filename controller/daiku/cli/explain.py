@@ -1,0 +1,147 @@
+"""`daiku explain`: the command line. The answer is `daiku.explanation`'s, imported only when it is asked for."""
+
+import json
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+
+from daiku.cli import surroundings
+
+if TYPE_CHECKING:
+    from daiku.cli import progress
+    from daiku.explanation import Explanation, Question
+
+UNUSABLE: Final = 2
+"""Exit code when the cluster cannot be read or there is no such object."""
+
+HELP: Final = """Say why a pod waits, why a node is still here, what a NodePool would do.
+
+The answer is the controller's own decision on the cluster that KUBECONFIG says, or on a saved one: nothing is changed.
+
+\b
+Examples:
+  daiku explain pod web-7d4b9-x2x9k -n shop
+  daiku explain node ip-10-0-1-7.eu-west-1.compute.internal
+  daiku explain nodepool general --from now.json
+  daiku explain pod web-0 --from now.json --format json
+
+Exit code: 0 explained; 2 there is no such object, or nothing can be read.
+"""
+
+
+class Kind(StrEnum):
+    """What can be explained."""
+
+    POD = "pod"
+    NODE = "node"
+    NODEPOOL = "nodepool"
+
+
+class Format(StrEnum):
+    """How it is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def explain(
+    kind: Annotated[Kind, typer.Argument(help="What it is.")],
+    name: Annotated[str, typer.Argument(help="Its name; a node is known by its NodeClaim's too.")],
+    *,
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Of a pod.")] = "default",
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A `daiku snapshot` or manifests instead of a live cluster.",
+        ),
+    ] = None,
+    instance_types: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="What can be bought: a `daiku snapshot`, a list as Karpenter's kwok provider has it, or `built-in`.",
+        ),
+    ] = "",
+    output: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TEXT,
+) -> None:
+    """Read, decide, say it."""
+    from daiku import explanation  # noqa: PLC0415  (what is imported here, no other command should pay)
+    from daiku.api.manifests import ManifestError  # noqa: PLC0415
+    from daiku.cli import progress  # noqa: PLC0415
+
+    namespace, _, bare = name.rpartition("/") if "/" in name else (namespace, "", name)
+    try:
+        with progress.Progress() as shown:
+            question = _question(source, instance_types, shown)
+            if kind is Kind.POD:
+                answer = explanation.pod(question, namespace, bare)
+            elif kind is Kind.NODE:
+                answer = explanation.node(question, name)
+            else:
+                answer = explanation.node_pool(question, name)
+    except ManifestError as error:
+        _fail(error.problems)
+    except explanation.UnknownNameError as error:
+        _fail([str(error)])
+    _print(answer, output)
+
+
+def _question(
+    source: "list[str] | None", instance_types: str, shown: "progress.Progress"
+) -> "Question":
+    """The cluster as something to ask of.
+
+    Raises:
+        ManifestError: It cannot be read.
+    """
+    from daiku.api.manifests import ManifestError  # noqa: PLC0415
+    from daiku.cli import capture, files, planning  # noqa: PLC0415
+    from daiku.explanation import Question  # noqa: PLC0415
+    from daiku.runtime import clock  # noqa: PLC0415
+    from daiku.settings import Settings  # noqa: PLC0415
+
+    problems: list[str] = []
+    if source:
+        contents = files.read(
+            source, sys.stdin.buffer, lambda name: shown.step(f"reading {name}", 0, 1), problems
+        )
+    else:
+        try:
+            contents = [("cluster", capture.take(surroundings.environ(), shown.step).content)]
+        except capture.CaptureError as error:
+            raise ManifestError([str(error)]) from error
+    objects, catalogue = planning.cluster(contents, instance_types, problems)
+    if problems:
+        raise ManifestError(problems)
+    return Question(objects=objects, catalogue=catalogue, settings=Settings(), now=clock.now())
+
+
+def _print(answer: "Explanation", output: Format) -> None:
+    if output is Format.JSON:
+        value = {
+            "title": answer.title,
+            "facts": dict(answer.facts),
+            "reasons": list(answer.reasons),
+            "remedies": list(answer.remedies),
+        }
+        typer.echo(json.dumps(value, indent=1))
+        return
+    typer.secho(answer.title, bold=True)
+    width = max((len(label) for label, _ in answer.facts), default=0)
+    for label, value in answer.facts:
+        typer.echo(f"  {label:<{width}}  {value}")
+    for title, lines in (("Why", answer.reasons), ("What would change it", answer.remedies)):
+        if lines:
+            typer.secho(f"\n{title}", bold=True)
+            for line in lines:
+                typer.echo(f"  - {line}")
+
+
+def _fail(problems: list[str]) -> NoReturn:
+    for problem in problems:
+        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
+    raise typer.Exit(UNUSABLE)

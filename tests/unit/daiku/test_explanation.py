@@ -1,0 +1,117 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests import build
+
+from daiku import explanation
+from daiku.events import Object
+from daiku.explanation import Explanation, Question
+from daiku.model import labels
+from daiku.settings import Settings
+
+HOUR = timedelta(hours=1)
+
+
+def asked(*objects: Object) -> Question:
+    pool = [] if any(type(o).__name__ == "NodePool" for o in objects) else [build.node_pool()]
+    return Question(
+        objects=(*objects, *pool, build.node_class()),
+        catalogue=build.catalogue(),
+        settings=Settings(),
+        now=build.NOW + HOUR,
+    )
+
+
+def facts(found: Explanation) -> dict[str, str]:
+    return dict(found.facts)
+
+
+def test_a_pod_that_runs_is_where_it_is() -> None:
+    found = explanation.pod(
+        asked(build.pod("web-1", node="n"), build.node("n")), "default", "web-1"
+    )
+
+    assert found.title == "Pod default/web-1 runs on node n."
+    assert facts(found)["requests"] == "cpu 1, memory 1Gi"
+
+
+def test_a_pod_that_fits_gets_a_node_with_a_price() -> None:
+    found = explanation.pod(
+        asked(*build.pods(3, cpu="200m", memory="64Mi")), "default", "web-00000"
+    )
+
+    assert found.title == "Pod default/web-00000 gets a new node of NodePool default."
+    assert facts(found)["shares it with"] == "2 other pods"
+    assert facts(found)["price"].startswith("$")
+
+
+def test_a_pod_that_fits_nowhere_is_told_why_and_what_would_change_it() -> None:
+    found = explanation.pod(asked(build.pod("big", cpu="900")), "default", "big")
+
+    assert found.title == "Pod default/big fits nowhere."
+    assert "900" in found.reasons[0]
+    assert found.remedies == (explanation.CHANGES["InsufficientResources"],)
+
+
+def ours(name: str = "default-aaaaa") -> Sequence[Object]:
+    claim = build.node_claim(name)
+    return [claim, build.node(claim=claim)]
+
+
+@pytest.mark.parametrize("name", ["default-aaaaa", "node-default-aaaaa"])
+def test_an_empty_node_is_about_to_go(name: str) -> None:
+    found = explanation.node(asked(*ours()), name)
+
+    assert found.title == f"Node {name} is about to go."
+
+
+def test_a_node_is_still_here_because_of_a_pod() -> None:
+    wish = {labels.DO_NOT_DISRUPT: "true"}
+    guarded = build.pod("db", node="node-default-aaaaa", annotations=wish)
+
+    found = explanation.node(asked(*ours(), guarded), "node-default-aaaaa")
+
+    assert found.title.startswith("Node node-default-aaaaa is still here: ")
+    assert "default/db" in found.reasons[0]
+
+
+def test_a_node_of_somebody_else_is_left_to_them() -> None:
+    found = explanation.node(asked(build.node("mine")), "mine")
+
+    assert found.title.startswith("Node mine has no NodeClaim")
+
+
+def test_a_pool_says_what_it_has_and_would_make() -> None:
+    pool = build.node_pool(limits={"cpu": "100"})
+
+    found = explanation.node_pool(asked(pool, *ours(), *build.pods(30, cpu="2")), "default")
+
+    assert found.title == "NodePool default is ready."
+    assert facts(found)["nodes"] == "1"
+    assert facts(found)["limit cpu"] == "4 of 100"
+    assert facts(found)["would make"].endswith("pods")
+
+
+def test_a_pool_that_is_not_ready_says_why() -> None:
+    pool = replace(build.node_pool(), invalid="spec.template: nothing fits")
+
+    found = explanation.node_pool(asked(pool), "default")
+
+    assert found.title.startswith("NodePool default is not ready")
+    assert found.reasons == ("spec.template: nothing fits",)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda q: explanation.pod(q, "default", "web-9"), "there is no pod default/web-9 among 3"),
+        (lambda q: explanation.node(q, "nowhere"), "there is no node nowhere among 0"),
+        (lambda q: explanation.node_pool(q, "defau"), "there is no NodePool defau among 1; there are default"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_answered_with_those_that_are_there(ask: object, message: str) -> None:
+    assert callable(ask)
+    with pytest.raises(explanation.UnknownNameError, match=message):
+        ask(asked(*build.pods(3)))
