@@ -84,8 +84,6 @@ class Forecast:
     """Pod that was planned -> what it belongs to."""
     lower_bound_usd_per_hour: float
     notes: tuple[str, ...]
-    simplified: tuple[str, ...] = ()
-    """Pods that got a place without regard to some of their constraints; the cluster may refuse it."""
     repack: Repack | None = None
     """How the nodes of the input could be repacked; None when that was not asked."""
     objections: tuple[str, ...] = ()
@@ -94,7 +92,7 @@ class Forecast:
     @property
     def is_sound(self) -> bool:
         """Every pod has a place, and nothing speaks against any of the places."""
-        return not (self.unschedulable or self.simplified or self.objections)
+        return not (self.unschedulable or self.objections)
 
     @property
     def placements(self) -> dict[str, str]:
@@ -137,8 +135,12 @@ def forecast(
     """
     snapshot = _snapshot(objects, catalogue, settings)
     pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
-    asked = problem.build(pods, snapshot, catalogue)
-    solved = solver.solve(asked, per_node_usd_per_hour=settings.per_node_cost_usd_per_hour)
+    asked = problem.build(pods, snapshot, catalogue, preference_policy=settings.preference_policy)
+    solved = solver.solve(
+        asked,
+        per_node_usd_per_hour=settings.per_node_cost_usd_per_hour,
+        min_values_policy=settings.min_values_policy,
+    )
     made = _creations(solved, snapshot, catalogue, settings)
     allowed = {
         creation.node_claim.meta.name: True
@@ -146,16 +148,13 @@ def forecast(
     }
     kept = [(n, c) for n, c in made if c.node_claim.meta.name in allowed]
     refused = [n for n, c in made if c.node_claim.meta.name not in allowed]
-    homes = [*solved.placements, *(pod for node, _ in kept for pod in node.pods)]
-    bent = {pod.meta.key: True for pod in pods if pod.unsupported}
     return Forecast(
         new_nodes=_planned([node for node, _ in kept], catalogue),
         existing_nodes=_existing(solved.placements, pods, snapshot, catalogue),
         unschedulable=(*solved.unschedulable, *map(_over_limit, refused)),
         workloads={pod.meta.key: workload.of(pod.meta) for pod in pods},
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
-        notes=(*solved.notes, *_left_out(objects, snapshot)),
-        simplified=tuple(sorted(pod for pod in homes if pod in bent)),
+        notes=tuple(_left_out(objects, snapshot)),
         repack=_repack(snapshot, catalogue, settings) if repacked else None,
         objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
     )
@@ -285,7 +284,7 @@ def _over_limit(node: NewNode) -> Unschedulable:
         nodepool=node.pool.meta.name,
         reason="LimitExceeded",
         asked="one more node",
-        offered="nothing: the nodes planned before it use the limits up",
+        offered="the nodes planned before it use the limits up",
     )
     return Unschedulable(pods=node.pods, blockers=(blocker,))
 

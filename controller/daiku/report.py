@@ -16,18 +16,22 @@ class Blocker:
     """Empty when no NodePool was even tried."""
     reason: str
     """PascalCase: InsufficientResources, RequirementsNotMet, TaintNotTolerated, NoOffering, LimitExceeded,
-    MinValuesNotMet, NodePoolNotReady or NoNodePool."""
+    MinValuesNotMet, NodePoolNotReady, NoNodePool, VolumeNotReady, ResourceClaimsNotSupported, or what pods
+    ask of each other: TopologySpreadNotMet, PodAffinityNotMet, PodAntiAffinityNotMet, HostPortTaken."""
     asked: str
-    """What the pods ask for, in the API's notation, such as "cpu 9"."""
+    """What the pods ask for, in the API's notation, such as "cpu 9"; empty when what was found says it all."""
     offered: str
-    """The most that was to be had, such as "cpu 7.91 (m5.2xlarge)"; empty when that is no number."""
+    """What was found instead, as a sentence, such as "the most on one node is cpu 7910m (m5.2xlarge)"."""
+
+    @property
+    def sentence(self) -> str:
+        """What is asked and what was found, for a person."""
+        return f"asks for {self.asked}; {self.offered}" if self.asked else self.offered
 
     def __str__(self) -> str:
-        """One sentence for a person."""
+        """The sentence with its NodePool and reason."""
         scope = f"NodePool {self.nodepool}: " if self.nodepool else ""
-        return f"{scope}{self.reason}: asks {self.asked}" + (
-            f"; most on offer {self.offered}" if self.offered else ""
-        )
+        return f"{scope}{self.reason}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

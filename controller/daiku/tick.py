@@ -85,7 +85,7 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         new_usd_per_hour=asked.new_usd_per_hour,
         planned_pods=asked.planned,
         settled=tuple(begun.settled),
-        notes=(*asked.notes, *(f"audit, rule {v.rule}: {v.message}" for v in violations)),
+        notes=tuple(f"audit, rule {v.rule}: {v.message}" for v in violations),
     )
     return Plan(
         commands=tuple(command for command in free if command.key not in illegal),

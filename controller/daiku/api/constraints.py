@@ -23,8 +23,6 @@ from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
 
 DISTINCT_SPECS_MAX: Final = 8192
 """How many spellings of each part of a pod are remembered; one per workload is used."""
-UNSOLVED: Final = frozenset({"volumes", "resourceClaims"})
-"""Constraints that the solver does not obey yet: a pod that has one says so in `unsupported`."""
 
 _affinity_decoder = msgspec.json.Decoder(wire.Affinity)
 _spread_decoder = msgspec.json.Decoder(list[wire.SpreadConstraint])
@@ -118,25 +116,6 @@ def volume_claims(spec: wire.PodSpec, pod: str) -> tuple[str, ...]:
         if v.persistent_volume_claim is not None or _is_there(v.ephemeral)
     ]
     return tuple(sorted(dict.fromkeys(named))) if named else ()
-
-
-def unsupported(
-    spec: wire.PodSpec,
-    near: Affinity,
-    spreads: tuple[Spread, ...],
-    ports: tuple[HostPort, ...],
-    claims: tuple[str, ...],
-) -> tuple[str, ...]:
-    """Constraints of a pod that the solver does not obey, by the name of their field."""
-    there = (
-        ("podAffinity", near.required_pods),
-        ("podAntiAffinity", near.required_anti),
-        ("topologySpreadConstraints", any(s.hard for s in spreads)),
-        ("volumes", claims),
-        ("hostPort", ports),
-        ("resourceClaims", spec.resource_claims),
-    )
-    return tuple(name for name, found in there if found and name in UNSOLVED)
 
 
 def alternatives(found: wire.NodeSelector) -> tuple[Requirements, ...]:

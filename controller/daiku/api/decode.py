@@ -271,7 +271,7 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         termination_grace_seconds=30
         if spec.termination_grace_period_seconds is None
         else spec.termination_grace_period_seconds,
-        unsupported=constraints.unsupported(spec, affinity, spread, host_ports, claims),
+        resource_claims=tuple(sorted(c.name for c in spec.resource_claims or ())),
     )
 
 

@@ -196,6 +196,12 @@ class SpreadConstraint(Wire):
     match_label_keys: list[str] | None = None
 
 
+class ResourceClaim(Wire):
+    """An entry of spec.resourceClaims."""
+
+    name: str = ""
+
+
 class PodSpec(Wire):
     """spec of a pod or of a pod template."""
 
@@ -214,7 +220,7 @@ class PodSpec(Wire):
     topology_spread_constraints: msgspec.Raw = ABSENT
     host_network: bool | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[Any] | None = None
+    resource_claims: list[ResourceClaim] | None = None
 
 
 class PodStatus(Wire):

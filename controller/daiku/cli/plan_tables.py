@@ -84,7 +84,7 @@ def reasons(each: Unschedulable) -> Table:
     """What keeps some pods from each NodePool, nearest miss first."""
     return Table(
         columns=("NodePool", "reason", "in numbers"),
-        rows=tuple((b.nodepool or NO_POOL, b.reason, wording.reason(b)) for b in each.blockers),
+        rows=tuple((b.nodepool or NO_POOL, b.reason, b.sentence) for b in each.blockers),
     )
 
 

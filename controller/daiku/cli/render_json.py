@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from daiku.cli import wording
 from daiku.comparison import Comparison, Total
 from daiku.disruption.repack import Repack
 from daiku.forecast import Forecast, PlannedNode
@@ -95,7 +94,7 @@ def _unschedulable(each: Unschedulable) -> dict[str, Any]:
             {
                 "nodePool": blocker.nodepool,
                 "reason": blocker.reason,
-                "message": wording.reason(blocker),
+                "message": blocker.sentence,
             }
             for blocker in each.blockers
         ],

@@ -9,7 +9,6 @@ from daiku.cli import figures
 from daiku.forecast import ExistingNode, Forecast, PlannedNode
 from daiku.model import resources
 from daiku.model.workload import Workload
-from daiku.report import Blocker
 
 WORKLOADS_MOST: Final = 3
 """Workloads that are named on one line."""
@@ -134,10 +133,6 @@ def summary(made: Forecast) -> str:
     if made.homeless:
         verb = "fits" if len(made.homeless) == 1 else "fit"
         parts.append(f"{figures.count(len(made.homeless), 'pod')} {verb} nowhere")
-    if made.simplified:
-        parts.append(
-            f"{len(made.simplified):,} of them planned without some of their constraints, see the notes"
-        )
     if made.objections:
         parts.append("the audit objects, see the notes")
     return f"{'; '.join(parts)}." if parts else "No pod waits for a node."
@@ -150,7 +145,7 @@ def bound(made: Forecast) -> str:
     least = made.lower_bound_usd_per_hour
     if least <= 0:
         return "How little it could cost is not known."
-    if made.simplified or made.objections:
+    if made.objections:
         return (
             f"Not a price to rely on: no nodes for these pods cost less than ${figures.hourly(least)} an hour, and "
             "what this plan leaves out can only add to it."
@@ -160,9 +155,3 @@ def bound(made: Forecast) -> str:
     share = f"{100 * made.gap:.1f} %" if made.gap >= 0.0005 else "0.1 %"
     near = f"Within {share} of" if made.gap <= NEAR else f"At most {share} more than"
     return f"{near} the least possible: no nodes for these pods cost less than ${figures.hourly(least)} an hour."
-
-
-def reason(blocker: Blocker) -> str:
-    """What keeps pods from a NodePool, without naming the NodePool and the kind of reason again."""
-    text = str(blocker).removeprefix(f"NodePool {blocker.nodepool}: ")
-    return text.removeprefix(f"{blocker.reason}: ")

@@ -51,9 +51,8 @@ class Pod:
     priority_class: str = ""
     scheduler_name: str = "default-scheduler"
     termination_grace_seconds: int = 30
-    unsupported: tuple[str, ...] = ()
-    """Constraints that are on the pod but not modelled here yet, such as "topologySpreadConstraints":
-    such a pod is planned for without them and the report says so."""
+    resource_claims: tuple[str, ...] = ()
+    """Names of its `resourceClaims`, in order: it asks for devices, which nobody here allocates."""
 
     @property
     def is_daemon(self) -> bool:

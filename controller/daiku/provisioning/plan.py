@@ -37,7 +37,6 @@ class Provisioning:
     """Whether pods were planned, or only waited for."""
     lower_bound_usd_per_hour: float = 0.0
     new_usd_per_hour: float = 0.0
-    notes: tuple[str, ...] = ()
     wake_at: datetime | None = None
 
 
@@ -78,7 +77,6 @@ def plan(
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
-        notes=solved.notes,
         wake_at=now + _RETRY if solved.unschedulable else None,
     )
 

@@ -1,15 +1,18 @@
 """Why a class of pods fits nowhere, NodePool by NodePool, in numbers.
 
 The masks of `hosting` say which rule left nothing; here they are put into words that a person can act on. Nearest miss
-first: what a limit or a sold-out pool withholds is nearer than what no NodePool allows at all.
+first: what a limit or a sold-out pool withholds is nearer than what no NodePool allows at all, and of two NodePools
+that lack something, the one that lacks less.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from daiku.model import units
 from daiku.report import Blocker
+from daiku.scheduling import misses
 from daiku.scheduling.problem import Problem, Template
 
 _NEARNESS: Final = (
@@ -26,99 +29,125 @@ _NEARNESS: Final = (
 
 def of_class(problem: Problem, class_index: int) -> tuple[Blocker, ...]:
     """What keeps the class from each NodePool, nearest miss first."""
+    blocked = problem.counted[class_index].pod_class.blocked
+    if blocked is not None:
+        reason, asked, offered = blocked
+        return (Blocker(nodepool="", reason=reason, asked=asked, offered=offered),)
     found = [_of_template(problem, template, class_index) for template in problem.templates]
     found += [
-        Blocker(
-            nodepool=pool, reason="NodePoolNotReady", asked="a NodePool that is ready", offered=why
-        )
+        (0.0, _blocker(pool, "NodePoolNotReady", why))
         for pool, (_, why) in problem.unusable.items()
     ]
     if not found:
-        found.append(
-            Blocker(nodepool="", reason="NoNodePool", asked="a NodePool", offered="none exists")
-        )
-    return tuple(sorted(found, key=lambda b: (_NEARNESS.index(b.reason), b.nodepool)))
+        found.append((0.0, _blocker("", "NoNodePool", "there is no NodePool")))
+    found.sort(key=lambda f: (_NEARNESS.index(f[1].reason), f[0], f[1].nodepool))
+    return tuple(blocker for _, blocker in found)
 
 
-def _of_template(problem: Problem, template: Template, class_index: int) -> Blocker:
+def _of_template(problem: Problem, template: Template, class_index: int) -> tuple[float, Blocker]:
+    """How far the class is from the NodePool, and what is in the way."""
     hosting = template.hostings[class_index]
     pod_class = problem.counted[class_index].pod_class
     pool = template.pool.meta.name
-    asked = (
-        " or ".join(str(a) for a in pod_class.alternatives) or "labels that contradict each other"
-    )
-    if hosting.refused:
-        tainted = hosting.refused.startswith("taint ")
-        return Blocker(
-            nodepool=pool,
-            reason="TaintNotTolerated" if tainted else "RequirementsNotMet",
-            asked="a node without taints that it does not tolerate" if tainted else asked,
-            offered=hosting.refused,
-        )
-    if not hosting.compatible.any():
-        return Blocker(
-            nodepool=pool,
-            reason="RequirementsNotMet",
-            asked=asked,
-            offered="no instance type has these labels",
-        )
-    compatible_fits = hosting.compatible & hosting.fits
-    if not compatible_fits.any():
+    if hosting.refused.startswith("taint "):
+        return 1.0, _blocker(pool, "TaintNotTolerated", f"does not tolerate {hosting.refused}")
+    if hosting.refused or not hosting.compatible.any():
+        miss = misses.nearest(pod_class.alternatives, template.requirements, template.types)
+        if miss is None or template.requirements.is_empty:
+            return 0.0, _blocker(pool, "RequirementsNotMet", hosting.refused)
+        return miss.count, _blocker(pool, "RequirementsNotMet", miss.offered, miss.asked)
+    would_do = hosting.compatible & hosting.fits
+    if not would_do.any():
         return _lacking(problem, template, class_index)
     if not hosting.types.any():
-        return Blocker(
-            nodepool=pool,
-            reason="NoOffering",
-            asked=asked or "any zone and capacity type",
-            offered=f"{int(compatible_fits.sum())} instance types would do, none of them can be had now",
-        )
-    return _limited(template, class_index)
+        return 1.0, _sold_out(problem, template, class_index)
+    return 1.0, _limited(template, class_index)
 
 
-def _lacking(problem: Problem, template: Template, class_index: int) -> Blocker:
+def _sold_out(problem: Problem, template: Template, class_index: int) -> Blocker:
+    hosting = template.hostings[class_index]
+    would_do = np.flatnonzero(hosting.compatible & hosting.fits)
+    first = template.types.types[int(would_do[0])].name
+    others = f" and {would_do.size - 1} others" if would_do.size > 1 else ""
+    asked = " or ".join(str(a) for a in problem.counted[class_index].pod_class.alternatives)
+    offered = f"{first}{others} would do, and none of them can be had there now"
+    return _blocker(
+        template.pool.meta.name, "NoOffering", offered, asked or "any zone and capacity type"
+    )
+
+
+def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[float, Blocker]:
     """The resource that is short by the largest factor, and the type that has most of it."""
     requests = problem.requests[:, class_index]
     compatible = np.flatnonzero(template.hostings[class_index].compatible)
     offers = template.allocatable[:, compatible]
+    most_of = offers.max(axis=1)
     times = [
-        (requests[row] / max(int(offers[row].max()), 1), row) for row in np.flatnonzero(requests)
+        (requests[row] / most_of[row] if most_of[row] > 0 else np.inf, row)
+        for row in np.flatnonzero(requests)
     ]
     factor, row = max(times)
-    if factor <= 1:
+    together = factor <= 1
+    if together:
         # Each resource alone is to be had, but no type has all of them: show the type that comes closest.
-        closest = int(np.argmin((requests[:, None] / np.maximum(offers, 1)).max(axis=0)))
-        row = int(np.argmax(requests / np.maximum(offers[:, closest], 1)))
+        ratios = requests[:, None] / np.maximum(offers, 1)
+        closest = int(np.argmin(ratios.max(axis=0)))
+        row = int(np.argmax(ratios[:, closest]))
+        factor = float(ratios[row, closest])
     else:
         closest = int(np.argmax(offers[row]))
     resource = problem.resources[row]
+    name = template.types.types[int(compatible[closest])].name
     overhead = int(template.overhead[row, compatible[closest]])
-    kept = f" after {units.format_quantity(resource, overhead)} of DaemonSets" if overhead else ""
+    kept = f" beside {units.format_quantity(resource, overhead)} of DaemonSets" if overhead else ""
     most = units.format_quantity(resource, int(offers[row, closest]))
-    return Blocker(
-        nodepool=template.pool.meta.name,
-        reason="InsufficientResources",
-        asked=f"{resource} {units.format_quantity(resource, int(requests[row]))}",
-        offered=f"{resource} {most}{kept} ({template.types.types[int(compatible[closest])].name})",
-    )
+    if offers[row, closest] <= 0 and not overhead:
+        offered = "no instance type has any"
+    elif together:
+        offered = f"{name}, which comes closest, has {most}{kept}"
+    else:
+        offered = f"the most on one node is {most}{kept} ({name})"
+    asked = " ".join((resource, units.format_quantity(resource, int(requests[row]))))
+    if together:
+        asked = ", ".join(_amounts(problem, class_index))
+        offered = f"{offered} of {resource}"
+    pool = template.pool.meta.name
+    return factor, _blocker(pool, "InsufficientResources", offered, asked)
+
+
+def _amounts(problem: Problem, class_index: int) -> Iterator[str]:
+    for row, amount in enumerate(problem.requests[:, class_index].tolist()):
+        if amount:
+            resource = problem.resources[row]
+            yield f"{resource} {units.format_quantity(resource, amount)}"
 
 
 def _limited(template: Template, class_index: int) -> Blocker:
     """Types would do, but the limits are used up, or too few types are left for `minValues`."""
-    types = template.hostings[class_index].types
-    if template.limited:
-        left = ", ".join(
-            f"{resource} {units.format_quantity(resource, max(int(amount), 0))}"
-            for resource, amount in zip(template.limited, template.left, strict=True)
-        )
-        return Blocker(
-            nodepool=template.pool.meta.name,
-            reason="LimitExceeded",
-            asked="a node within the limits",
-            offered=f"left before this plan: {left}",
-        )
-    return Blocker(
-        nodepool=template.pool.meta.name,
-        reason="MinValuesNotMet",
-        asked=f"as many values as minValues says of {template.requirements}",
-        offered=f"{int(types.sum())} instance types",
+    pool = template.pool.meta.name
+    would_do = np.flatnonzero(template.hostings[class_index].types)
+    if not template.limited:
+        asked = f"as many values as minValues says of {template.requirements}"
+        return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
+    limits = template.pool.limits or {}
+    for row, resource in enumerate(template.limited):
+        smallest = int(would_do[np.argmin(template.capacity[row, would_do])])
+        needed, left = int(template.capacity[row, smallest]), max(int(template.left[row]), 0)
+        if needed > left:
+            name = template.types.types[smallest].name
+            limit = units.format_quantity(resource, limits[resource])
+            rest = units.format_quantity(resource, left)
+            asked = (
+                f"a node of at least {resource} {units.format_quantity(resource, needed)} ({name})"
+            )
+            return _blocker(pool, "LimitExceeded", f"{rest} of the limit of {limit} is left", asked)
+    left_over = ", ".join(
+        f"{resource} {units.format_quantity(resource, max(int(amount), 0))}"
+        for resource, amount in zip(template.limited, template.left, strict=True)
     )
+    offered = f"the nodes planned before it use the limits up; left before this plan: {left_over}"
+    return _blocker(pool, "LimitExceeded", offered, "one more node")
+
+
+def _blocker(pool: str, reason: str, offered: str, asked: str = "") -> Blocker:
+    return Blocker(nodepool=pool, reason=reason, asked=asked, offered=offered)

@@ -19,7 +19,8 @@ from daiku.model.pod import Pod
 from daiku.model.requirements import NO_REQUIREMENTS, Requirements
 from daiku.model.taints import Toleration
 from daiku.model.topology import AffinityTerm, HostPort, Spread
-from daiku.scheduling import preferences
+from daiku.scheduling import attachments, preferences
+from daiku.scheduling.attachments import Ask
 from daiku.scheduling.preferences import Policy
 
 IGNORED: Final[Mapping[str, str]] = {
@@ -57,8 +58,10 @@ class PodClass:
     """Node selector together with each term of the required node affinity; any one will do. Empty: they contradict
     each other, so no node can do."""
     tolerations: tuple[Toleration, ...]
-    unsupported: tuple[str, ...] = ()
-    """Constraints that are not modelled yet and were left out."""
+    blocked: tuple[str, str, str] | None = None
+    """Why no node whatever can do: reason, what is asked, and what was found."""
+    admitting: tuple[Requirements, ...] = ()
+    """As `alternatives`, without what its volumes ask: by these it is told which nodes count for its spread."""
     namespace: str = ""
     """Empty when no constraint between pods is about."""
     labels: tuple[tuple[str, str], ...] = ()
@@ -121,6 +124,7 @@ def count(
     policy: Policy = "Respect",
     *,
     taints_preferred: bool = False,
+    asks: Mapping[str, Ask] | None = None,
 ) -> tuple[Counted, ...]:
     """The classes that `pods` fall into: the largest cpu request first, then memory, then by what they ask.
 
@@ -129,8 +133,9 @@ def count(
         seen: What `seen_labels` says.
         policy: Whether preferences count.
         taints_preferred: Whether any node or NodePool has a taint of effect PreferNoSchedule.
+        asks: What their volumes ask, by namespace/name, for those that have any.
     """
-    keys = _Keys(seen)
+    keys = _Keys(seen, asks or {})
     found: dict[tuple[object, ...], tuple[Pod, list[str]]] = {}
     for pod in pods:
         found.setdefault(keys.quick(pod), (pod, []))[1].append(pod.meta.key)
@@ -138,7 +143,7 @@ def count(
     for representative, names in found.values():
         key = keys.in_order(representative)
         merged.setdefault(key, (representative, []))[1].extend(names)
-    maker = _Maker(seen, policy, taints_preferred=taints_preferred)
+    maker = _Maker(seen, policy, taints_preferred=taints_preferred, asks=asks or {})
     counted: list[Counted] = []
     for representative, names in merged.values():
         first, *rest = maker.rungs(representative)
@@ -161,7 +166,7 @@ def _size(counted: Counted) -> tuple[int, int]:
 
 def class_of(pod: Pod) -> PodClass:
     """The class of one pod on its own, with nobody looking at its labels and no preferences."""
-    return _Maker(None, "Ignore", taints_preferred=False).rungs(pod)[0]
+    return _Maker(None, "Ignore", taints_preferred=False, asks={}).rungs(pod)[0]
 
 
 class _Keys:
@@ -170,9 +175,10 @@ class _Keys:
     Pods of one template mostly share the very same parsed values, so those are told apart by identity first.
     """
 
-    def __init__(self, seen: frozenset[str] | None) -> None:
+    def __init__(self, seen: frozenset[str] | None, asks: Mapping[str, Ask]) -> None:
         self._seen = seen
         self._looked_at = sorted(seen or ())
+        self._asks = asks
         self._number_of: dict[object, int] = {}
         self._known: dict[int, tuple[int, object]] = {}
 
@@ -194,7 +200,6 @@ class _Keys:
             tuple(pod.node_selector.items()) if pod.node_selector else None,
             number(pod.required_node_affinity),
             number(pod.tolerations),
-            pod.unsupported,
             number(pod.spread),
             number(pod.pod_affinity),
             number(pod.pod_anti_affinity),
@@ -202,7 +207,8 @@ class _Keys:
             number(pod.preferred_pod_affinity),
             number(pod.preferred_pod_anti_affinity),
             number(pod.host_ports),
-            bool(pod.volume_claims),
+            pod.resource_claims,
+            self._asks.get(pod.meta.key) if pod.volume_claims else None,
             None
             if self._seen is None
             else (
@@ -240,9 +246,15 @@ class _Maker:
     """Makes classes; node selectors and affinities recur, so what was made of them is kept."""
 
     def __init__(
-        self, seen: frozenset[str] | None, policy: Policy, *, taints_preferred: bool
+        self,
+        seen: frozenset[str] | None,
+        policy: Policy,
+        *,
+        taints_preferred: bool,
+        asks: Mapping[str, Ask],
     ) -> None:
         self._seen = seen
+        self._asks = asks
         self._policy: Policy = policy
         self._taints_preferred = taints_preferred
         self._alternatives: dict[object, tuple[Requirements, ...]] = {}
@@ -255,14 +267,16 @@ class _Maker:
     def _class(self, pod: Pod, wish: preferences.Wishes) -> PodClass:
         seen = self._seen
         required = (tuple(pod.pod_affinity),) if pod.pod_affinity else ()
-        left_out = pod.unsupported
-        if pod.volume_claims and "volumes" not in left_out:
-            left_out += ("volumes",)
+        volumes = self._asks.get(pod.meta.key, attachments.NOTHING)
+        admitting = self._alternatives_of(pod, wish.node)
+        blocked = _blocked(pod, volumes)
+        reachable = self._reachable(admitting, volumes.alternatives)
         return PodClass(
-            requests=tuple(sorted(pod.requests.items())),
-            alternatives=self._alternatives_of(pod, wish.node),
+            requests=tuple(sorted((*pod.requests.items(), *volumes.attached))),
+            alternatives=() if blocked else reachable,
             tolerations=tuple(sorted(pod.tolerations)),
-            unsupported=left_out,
+            blocked=blocked,
+            admitting=admitting,
             namespace="" if seen is None else pod.meta.namespace,
             labels=()
             if seen is None
@@ -274,6 +288,18 @@ class _Maker:
             host_ports=pod.host_ports,
             minds_preferences=wish.minds_preferred_taints,
         )
+
+    def _reachable(
+        self, admitting: tuple[Requirements, ...], volumes: tuple[Requirements, ...]
+    ) -> tuple[Requirements, ...]:
+        """Both together; each combination is made once."""
+        if volumes == (NO_REQUIREMENTS,):
+            return admitting
+        key = admitting, volumes
+        if key not in self._alternatives:
+            made = dict.fromkeys(one & other for one in admitting for other in volumes)
+            self._alternatives[key] = tuple(a for a in made if not a.is_empty)
+        return self._alternatives[key]
 
     def _alternatives_of(self, pod: Pod, wish: Requirements | None) -> tuple[Requirements, ...]:
         key = (tuple(sorted(pod.node_selector.items())), pod.required_node_affinity, wish)
@@ -287,6 +313,20 @@ class _Maker:
         return self._alternatives[key]
 
 
+def _blocked(pod: Pod, volumes: Ask) -> tuple[str, str, str] | None:
+    if pod.resource_claims:
+        asked = f"devices of {_listed('ResourceClaim', pod.resource_claims)}"
+        return "ResourceClaimsNotSupported", asked, "Daiku does not allocate devices"
+    if volumes.problem:
+        asked = f"the volumes of {_listed('claim', pod.volume_claims)}"
+        return "VolumeNotReady", asked, volumes.problem
+    return None
+
+
+def _listed(kind: str, names: tuple[str, ...]) -> str:
+    return f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
 class _Descriptions:
     """Classes in words that order them, the same whatever order their parts came in."""
 
@@ -298,7 +338,7 @@ class _Descriptions:
         tolerations = self._of(asked.tolerations, str)
         alternatives = self._of(asked.alternatives, lambda a: str([str(each) for each in a]))
         return (
-            f"{asked.requests} {alternatives} {tolerations}",
+            f"{asked.requests} {alternatives} {tolerations} {asked.blocked or ''}",
             self._between(asked),
             counted.pods[0],
         )

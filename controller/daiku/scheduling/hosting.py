@@ -142,7 +142,8 @@ def _candidates(
     """The alternatives that labels and taints of the NodePool allow, in order; or why they allow none."""
     taint = keeps_away(template_taints, pod_class)
     if taint is not None:
-        return f"taint {taint.key}={taint.value}:{taint.effect}"
+        value = f"={taint.value}" if taint.value else ""
+        return f"taint {taint.key}{value}:{taint.effect}"
     if template.is_empty:
         return "the NodePool's own requirements and labels contradict each other"
     refused = "node selector and affinity contradict each other"

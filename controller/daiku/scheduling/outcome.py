@@ -67,8 +67,6 @@ class Outcome:
     """What the nodes cost that go; 0 for those of unknown price."""
     order: tuple[str, ...] = ()
     """Pods that constraints between pods concern, in an order in which kube-scheduler could bind them."""
-    notes: tuple[str, ...] = ()
-    """What was left out of account."""
 
     def homes(self, made: Mapping[str, str]) -> dict[str, str]:
         """Pods -> nodes that are there and those that they are `made` for, in an order in which they could be bound."""

@@ -19,8 +19,9 @@ from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
 from daiku.model.topology import HostPort
+from daiku.scheduling import attachments, classes, columns, expected, hosting
 from daiku.scheduling import catalogue as catalogue_columns
-from daiku.scheduling import classes, columns, expected, hosting
+from daiku.scheduling.attachments import Attachments
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.classes import Counted, PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
@@ -113,6 +114,7 @@ class _Frame:
     counted: tuple[Counted, ...]
     requests: Ints
     daemons: tuple[PodClass, ...]
+    volumes: Attachments
     named: bool
     """Whether any pod asks for a node by its name."""
 
@@ -143,11 +145,16 @@ def build(
     bound = list(once("bound", lambda: [p for s in snapshot.state_nodes for p in s.anti_affine]))
     bound += [p for p in snapshot.waiting if p.pod_anti_affinity and expected_on]
     seen = classes.seen_labels(pods, bound)
+    volumes = attachments.survey(pods, snapshot, expected_on or {})
     counted = classes.count(
-        pods, seen, preference_policy, taints_preferred=_are_preferred(snapshot, usable)
+        pods,
+        seen,
+        preference_policy,
+        taints_preferred=_are_preferred(snapshot, usable),
+        asks=volumes.asks,
     )
     rows, origin, relaxed = _rungs(counted)
-    frame = _frame(snapshot, catalogue, rows)
+    frame = _frame(snapshot, catalogue, rows, volumes)
     ordered = once("ordered", lambda: _ordered(snapshot))
     templates = tuple(_template(pool, frame) for pool in usable)
     sizes = [
@@ -178,7 +185,9 @@ def build(
     )
 
 
-def _frame(snapshot: Snapshot, catalogue: Catalogue, rows: tuple[Counted, ...]) -> _Frame:
+def _frame(
+    snapshot: Snapshot, catalogue: Catalogue, rows: tuple[Counted, ...], volumes: Attachments
+) -> _Frame:
     daemons = tuple(classes.class_of(d.template) for d in snapshot.daemon_sets)
     occurring = [r for c in (*(c.pod_class for c in rows), *daemons) for r, _ in c.requests]
     axis = tuple(sorted(dict.fromkeys(occurring)))
@@ -189,6 +198,7 @@ def _frame(snapshot: Snapshot, catalogue: Catalogue, rows: tuple[Counted, ...]) 
         counted=rows,
         requests=columns.amounts(axis, [dict(c.pod_class.requests) for c in rows]),
         daemons=daemons,
+        volumes=volumes,
         named=any(labels.NODE_NAME in a for c in rows for a in c.pod_class.alternatives),
     )
 
@@ -315,6 +325,7 @@ def _nodes(
     each = columns.amounts(axis, [dict(d.requests) for d in frame.daemons])
     due = each @ hostable[count:].astype(np.int64)
     free = free - np.maximum(due - present, 0)
+    attachments.fill(free, axis, [frame.volumes.of_nodes.get(s.name, {}) for s in ordered])
     names = once("names", lambda: tuple(s.name for s in ordered))
     return Nodes(names=names, free=free, hostable=hostable[:count])
 
@@ -331,6 +342,8 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
         ports += [(daemon.host_ports, runs)] if daemon.host_ports else []
         overhead += columns.amounts(frame.axis, [dict(daemon.requests)]) * runs.astype(np.int64)
     allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
+    of_types = frame.volumes.of_types
+    attachments.fill(allocatable, frame.axis, [of_types.get(t.name, {}) for t in types.types])
     limits = pool.limits or {}
     limited = tuple(sorted(limits))
     used = frame.snapshot.derived().once(

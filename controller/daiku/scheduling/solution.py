@@ -13,7 +13,7 @@ from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
 from daiku.report import Blocker, Unschedulable
-from daiku.scheduling import blockers, columns
+from daiku.scheduling import attachments, blockers, columns
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.problem import Problem
@@ -63,7 +63,6 @@ class Solution:
     unschedulable: tuple[Unschedulable, ...] = ()
     lower_bound_usd_per_hour: float = 0.0
     """No packing of the pods on new nodes can cost less."""
-    notes: tuple[str, ...] = ()
 
     @property
     def usd_per_hour(self) -> float:
@@ -131,7 +130,6 @@ def name(
         order=tuple(pod for pods in drawn.values() for pod in pods),
         unschedulable=tuple(left),
         lower_bound_usd_per_hour=lower_bound,
-        notes=_notes(problem),
     )
 
 
@@ -173,7 +171,9 @@ class _Namer:
             capacity_types=capacity_types,
             pods=pods,
             requests={
-                r: a for r, a in zip(self._problem.resources, asked.tolist(), strict=True) if a > 0
+                r: a
+                for r, a in zip(self._problem.resources, asked.tolist(), strict=True)
+                if a > 0 and not r.startswith(attachments.PREFIX)
             },
         )
 
@@ -210,16 +210,3 @@ def offered(
     capacity_types = dict.fromkeys(o.capacity_type for o in offerings)
     order = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
     return tuple(sorted(zones)), tuple(c for c in order if c in capacity_types)
-
-
-def _notes(problem: Problem) -> tuple[str, ...]:
-    """What was left out of the plan, so that nobody takes it for more than it is."""
-    left_out: dict[tuple[str, ...], int] = {}
-    for row, counted in enumerate(problem.counted):
-        unsupported = counted.pod_class.unsupported
-        if unsupported and problem.origin[row] == row:
-            left_out[unsupported] = left_out.get(unsupported, 0) + len(counted.pods)
-    return tuple(
-        f"{count} pods are planned without their {' and '.join(what)}, which is not modelled yet"
-        for what, count in sorted(left_out.items())
-    )

@@ -204,7 +204,6 @@ class WhatIf:
             usd_per_hour_before=self.total_usd_per_hour,
             gone_usd_per_hour=sum(self.usd_per_hour.get(name, 0.0) for name in gone),
             order=solved.order,
-            notes=solved.notes,
         )
 
     def _below(self, made: tuple[NewNode, ...], below: float) -> tuple[NewNode, ...] | None:

@@ -23,7 +23,7 @@ IN_THE_CLASS = {
     "preferred_pod_anti_affinity",
     "host_ports",
     "volume_claims",
-    "unsupported",
+    "resource_claims",
 }
 
 
@@ -44,9 +44,9 @@ def test_equal_pods_are_one_class_with_their_names_in_order() -> None:
         build.pod("b", node_selector={"team": "x"}),
         build.pod("b", tolerations=[Toleration(operator="Exists")]),
         build.pod("b", required_node_affinity=(build.needs(build.require("team", "Exists")),)),
-        build.pod("b", unsupported=("resourceClaims",)),
+        build.pod("b", resource_claims=("gpu",)),
     ],
-    ids=["requests", "selector", "tolerations", "affinity", "unsupported"],
+    ids=["requests", "selector", "tolerations", "affinity", "resource claims"],
 )
 def test_pods_that_differ_are_two_classes(other: Pod) -> None:
     assert len(classes.count([build.pod("a"), other])) == 2

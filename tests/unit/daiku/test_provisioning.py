@@ -164,7 +164,7 @@ def test_a_pod_without_a_place_is_told_why() -> None:
 
     assert isinstance(told, Announce)
     assert told.reason == "FailedScheduling"
-    assert "asks cpu 99; most on offer cpu 32" in told.message
+    assert "asks for cpu 99; the most on one node is 32" in told.message
 
 
 def test_the_claim_carries_its_pool_s_template() -> None:

@@ -305,28 +305,33 @@ def test_min_values_that_cannot_be_kept_are_said() -> None:
     assert reasons(solved) == ["MinValuesNotMet"]
 
 
-def test_a_pod_with_a_constraint_that_is_not_modelled_is_planned_with_a_note() -> None:
-    solved = solve([build.pod(unsupported=("resourceClaims",))], build.node_pool())
+def test_a_pod_that_asks_for_devices_waits_and_is_told_why() -> None:
+    solved = solve([build.pod(resource_claims=("gpu",))], build.node_pool())
 
-    assert len(solved.new_nodes) == 1
-    assert solved.notes == (
-        "1 pods are planned without their resourceClaims, which is not modelled yet",
+    assert reasons(solved) == ["ResourceClaimsNotSupported"]
+    assert str(solved.unschedulable[0].blockers[0]) == (
+        "ResourceClaimsNotSupported: asks for devices of ResourceClaim gpu; Daiku does not allocate devices"
     )
 
 
 OTHER_TEAM = {"node_selector": {"team": "x"}}
 OTHER_ARCH = {"node_selector": {labels.ARCH: "arm64"}}
 ONE_NODE = {"node_selector": {labels.HOSTNAME: "other"}}
-UNKNOWN = '"team" does not have known values'
+UNKNOWN = "no node of it has label team"
 
 
 @pytest.mark.parametrize(
     ("pod", "pool", "reason", "says"),
     [
-        ({"cpu": "99"}, {}, "InsufficientResources", "asks cpu 99; most on offer cpu 32 (c-32x)"),
+        (
+            {"cpu": "99"},
+            {},
+            "InsufficientResources",
+            "asks for cpu 99; the most on one node is 32 (c-32x)",
+        ),
         ({}, {"taints": [GPU]}, "TaintNotTolerated", "dedicated=gpu:NoSchedule"),
         (OTHER_TEAM, {}, "RequirementsNotMet", UNKNOWN),
-        (OTHER_ARCH, {}, "RequirementsNotMet", "no instance type"),
+        (OTHER_ARCH, {}, "RequirementsNotMet", "its instance types have amd64"),
         (ONE_NODE, {}, "RequirementsNotMet", "hostname"),
         ({}, {"invalid": "spec is wrong"}, "NodePoolNotReady", "spec is wrong"),
         ({}, {"replicas": 3}, "NodePoolNotReady", "static"),
@@ -347,9 +352,7 @@ def test_the_reason_is_told_in_numbers(
 def test_the_room_that_daemon_sets_take_is_part_of_the_reason() -> None:
     solved = solve([build.pod(cpu="32")], build.node_pool(), build.daemon_set(cpu="300m"))
 
-    assert "most on offer cpu 31700m after 300m of DaemonSets (c-32x)" in str(
-        solved.unschedulable[0].blockers[0]
-    )
+    assert "31700m beside 300m of DaemonSets (c-32x)" in str(solved.unschedulable[0].blockers[0])
 
 
 def test_without_any_node_pool_that_is_said() -> None:

@@ -237,7 +237,7 @@ def test_the_gap_is_said_without_claiming_more_than_is_proven(bound: float, word
     assert wording.bound(_forecast(usd=1.0, bound=bound)).startswith(words)
 
 
-def test_a_plan_that_leaves_constraints_out_says_so_first_and_is_not_sound() -> None:
+def test_a_pod_that_asks_for_devices_fits_nowhere_and_the_plan_is_not_sound() -> None:
     claim = [{"name": "v", "resourceClaimName": "gpu"}]
     given = as_yaml(pod(spec={"resourceClaims": claim, "containers": [{"name": "c"}]}))
 
@@ -245,9 +245,8 @@ def test_a_plan_that_leaves_constraints_out_says_so_first_and_is_not_sound() -> 
         result = plan("--from", "-", "--strict", "--format", output, given=given)
 
         assert result.exit_code == 3
-        assert "1 of them planned without some of their constraints" in result.stdout
-        assert "Not a price to rely on" in result.stdout
-        assert "least possible" not in result.stdout
+        assert "1 pod fits nowhere." in result.stdout
+        assert "devices of ResourceClaim v; Daiku does not allocate devices" in result.stdout
 
 
 @pytest.mark.parametrize(

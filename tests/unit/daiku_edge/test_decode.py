@@ -82,10 +82,10 @@ def test_a_toleration_without_an_operator_means_equal() -> None:
     )
 
 
-def test_a_constraint_that_the_solver_does_not_obey_is_named() -> None:
+def test_devices_that_a_pod_asks_for_are_named() -> None:
     pod = decode.pod(_pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}]))
 
-    assert pod.unsupported == ("resourceClaims",)
+    assert pod.resource_claims == ("gpu",)
 
 
 def test_pods_of_one_owner_share_what_they_have_in_common() -> None:

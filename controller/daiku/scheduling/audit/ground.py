@@ -5,8 +5,7 @@ nothing can rely on it, and it may stand in the way in each of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
 
 from daiku.commands import CreateNodeClaim
 from daiku.model import labels
@@ -18,11 +17,6 @@ from daiku.model.taints import Taint
 from daiku.scheduling.audit import suitability
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
-
-_UNPLANNED: Final[Mapping[str, Mapping[str, tuple[()]]]] = {
-    "volumes": {"volume_claims": ()},
-}
-"""Constraints that a pod may be planned without, as its field `unsupported` says -> the field that goes."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -115,9 +109,8 @@ def survey(
         target = target_of.get(pod.meta.key)
         place = by_name.get(target) if target else None
         if place is not None:
-            planned = _as_planned(pod)
-            place.coming.append(planned)
-            coming.append((place, planned))
+            place.coming.append(pod)
+            coming.append((place, pod))
     rank = {key: position for position, key in enumerate(target_of)}
     ordered = tuple(sorted(places, key=lambda p: p.name))
     for index, place in enumerate(ordered):
@@ -133,12 +126,6 @@ def placeable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that a plan may place: those that wait, and those whose nodes are on their way out."""
     leaving = (s for s in snapshot.state_nodes if s.is_deleting)
     return (*snapshot.waiting, *(p for s in leaving for p in s.pods if p.is_reschedulable))
-
-
-def _as_planned(pod: Pod) -> Pod:
-    """A pod without the constraints that nobody plans for."""
-    left_out = {k: v for name in pod.unsupported for k, v in _UNPLANNED.get(name, {}).items()}
-    return replace(pod, **left_out) if left_out else pod
 
 
 def _of_state_node(
@@ -158,7 +145,7 @@ def _of_state_node(
         is_sure=True,
         is_leaving=state_node.is_deleting,
         there=[
-            _as_planned(pod)
+            pod
             for pod in state_node.pods
             if not pod.is_finished and not (state_node.is_deleting and pod.meta.key in target_of)
         ],

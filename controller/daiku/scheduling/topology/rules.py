@@ -169,8 +169,8 @@ class Compiler:
     def _spread(self, pod_class: PodClass, spread: Spread, keys: tuple[str, ...]) -> SpreadRule:
         on_nodes = spread.key == labels.HOSTNAME
         kept = Filter(
-            alternatives=pod_class.alternatives
-            if spread.honors_affinity and any(len(a) for a in pod_class.alternatives)
+            alternatives=pod_class.admitting
+            if spread.honors_affinity and any(len(a) for a in pod_class.admitting)
             else None,
             tolerations=pod_class.tolerations if spread.honors_taints else None,
             keys=keys,
@@ -285,7 +285,7 @@ def _constraints_of(pod_class: PodClass) -> tuple[object, ...]:
         id(pod_class.apart),
         tuple(id(term) for term in pod_class.shuns),
         pod_class.host_ports,
-        pod_class.spread and (id(pod_class.alternatives), pod_class.tolerations),
+        pod_class.spread and (id(pod_class.admitting), pod_class.tolerations),
     )
 
 

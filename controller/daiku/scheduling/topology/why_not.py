@@ -65,7 +65,11 @@ def _apart(placer: Placer, row: int) -> Iterator[Blocker]:
         counter = topology.counters[index]
         if counter.sort == "port":
             port = counter.what
-            yield _blocker("HostPortTaken", f"host port {getattr(port, 'port', '')}", "none free")
+            yield _blocker(
+                "HostPortTaken",
+                f"host port {getattr(port, 'port', '')}",
+                "it is taken wherever the pod could be",
+            )
         elif placer.ledger.totals.get(index, 0):
             words = (
                 "no pod that its anti-affinity matches"
