@@ -10,8 +10,11 @@ from prometheus_client import Counter
 
 from daiku import commands
 from daiku.model import labels
+from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.report import Report
+from daiku.runtime.disruption_gauges import DisruptionGauges
+from daiku.runtime.fleet_gauges import FleetGauges
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.telemetry import metrics
@@ -35,9 +38,20 @@ class Gauges:
     _seen: dict[str, NodePool] = field(default_factory=dict[str, NodePool])
     """NodePools as their gauges were last set: most ticks change none of them."""
     _nodes: dict[str, _Place] = field(default_factory=dict[str, _Place])
+    _fleet: FleetGauges = field(default_factory=FleetGauges)
+    _disruption: DisruptionGauges = field(init=False)
 
-    def observe(self, snapshot: Snapshot, report: Report) -> None:
+    def __post_init__(self) -> None:
+        """Have both parts know the same prices."""
+        self._disruption = DisruptionGauges(self._fleet)
+
+    def observe(self, snapshot: Snapshot, report: Report, catalogue: Catalogue) -> None:
         """Set what a snapshot and its report say."""
+        self._fleet.observe(snapshot, catalogue)
+        self._disruption.observe(snapshot, report)
+        least = report.lower_bound_usd_per_hour
+        if least > 0:
+            metrics.LOWER_BOUND_GAP.set(max(0.0, report.new_usd_per_hour / least - 1))
         ours = [s for s in snapshot.state_nodes if s.claim is not None]
         nodes = {s.name: _place(s) for s in ours if s.node is not None and s.is_registered}
         claims = {s.claim_name: _place(s) for s in ours}
@@ -74,6 +88,7 @@ class Gauges:
 
     def carried(self, command: commands.Command) -> None:
         """Count what a command that was carried out means."""
+        self._disruption.carried(command)
         match command:
             case commands.CreateNodeClaim():
                 meta = command.node_claim.meta

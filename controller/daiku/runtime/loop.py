@@ -136,7 +136,7 @@ class Loop:
         self._next = began + PACE_SECONDS
         metrics.TICKS.inc()
         metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
-        self.gauges.observe(snapshot, plan.report)
+        self.gauges.observe(snapshot, plan.report, self.cluster.catalogue)
         self._report(plan, elapsed)
         for command in plan.commands:
             self.cluster.begin(command, now)

@@ -65,6 +65,36 @@ NODEPOOL_USAGE: Final = Gauge(
 NODEPOOL_LIMIT: Final = Gauge(
     "karpenter_nodepools_limit", "Limits of a NodePool.", ["resource_type", "nodepool"]
 )
+NODEPOOL_COST: Final = Gauge(
+    "karpenter_nodepools_cost_total",
+    "What the nodes of a NodePool cost together, in USD per hour.",
+    ["nodepool"],
+)
+ALLOWED_DISRUPTIONS: Final = Gauge(
+    "karpenter_nodepools_allowed_disruptions",
+    "Nodes that the budgets of a NodePool let go at once.",
+    ["nodepool", "reason"],
+)
+CLUSTER_UTILIZATION: Final = Gauge(
+    "karpenter_cluster_utilization_percent",
+    "What pods ask for, of what all nodes have for pods.",
+    ["resource_type"],
+)
+DISRUPTION_DECISIONS: Final = Counter(
+    "karpenter_voluntary_disruption_decisions_total",
+    "Disruptions that were carried out, by delete or replace.",
+    ["decision", "reason", "consolidation_type"],
+)
+ELIGIBLE_NODES: Final = Gauge(
+    "karpenter_voluntary_disruption_eligible_nodes",
+    "Nodes that could go for a reason, and are kept for now.",
+    ["reason"],
+)
+PODS_DISRUPTED: Final = Counter(
+    "karpenter_pods_disruption_initiated_total",
+    "Pods that had to move because their nodes were disrupted by choice.",
+    ["reason", "nodepool", "capacity_type"],
+)
 CLOUD_SECONDS: Final = Histogram(
     "karpenter_cloudprovider_duration_seconds",
     "Duration of calls of the cloud.",
@@ -132,6 +162,16 @@ TICKS: Final = Counter("daiku_ticks_total", "Ticks decided.")
 LEADER: Final = Gauge("daiku_leader", "1 while this process holds the lease, else 0.")
 CLUSTER_PRICE: Final = Gauge(
     "daiku_cluster_price_usd_per_hour", "What all nodes of NodePools cost."
+)
+LOWER_BOUND_GAP: Final = Gauge(
+    "daiku_gap_to_lower_bound_ratio",
+    "By which share the last new nodes cost more than the least possible; 0.05 is 5 %.",
+)
+SAVINGS: Final = Counter(
+    "daiku_savings_usd_per_hour_total", "What consolidations that were carried out save together."
+)
+NODES_KEPT: Final = Gauge(
+    "daiku_nodes_kept_count", "Nodes that are not disrupted now, by why.", ["reason"]
 )
 WATCH_RELISTS: Final = Counter(
     "daiku_watch_relists_total", "Lists made anew because the server forgot.", ["kind"]
