@@ -10,9 +10,11 @@ import pytest
 from tests import build
 from tests.world import aws_account
 from tests.world.aws_account import Account, Network
+from typer.testing import CliRunner, Result
 
 from daiku.cli.doctoring import account as checks
 from daiku.cli.doctoring.evidence import Evidence
+from daiku.cli.main import app
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 from daiku.model.instance_type import NodeClassRef
@@ -154,3 +156,41 @@ def test_images_grow_old(
     assert examined(monkeypatch, account, cluster, **images) == []
     years = timedelta(days=365 * 20)
     assert examined(monkeypatch, account, cluster, later=years, **images) == ["deprecated-image"]
+
+
+def test_leftovers_are_those_of_the_cluster_and_of_nobody_else(
+    account: Account, place: Network
+) -> None:
+    ec2 = account.client("ec2")
+    tags = [
+        {"Key": "kubernetes.io/cluster/gone", "Value": "owned"},
+        {"Key": "karpenter.sh/nodepool", "Value": "web"},
+    ]
+    [one] = aws_account.launched(
+        aws_account.fleet(
+            account,
+            place,
+            ["m5.large"],
+            TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
+        )
+    )
+    environ = {
+        "AWS_ENDPOINT_URL": account.world.aws_endpoint,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_REGION": account.world.region,
+    }
+
+    def asked(cluster: str, *more: str) -> Result:
+        named = {**environ, "CLUSTER_NAME": cluster}
+        return CliRunner().invoke(app, ["doctor", "--leftovers", *more], env=named)
+
+    listed = json.loads(asked("gone", "--format", "json").stdout)
+    assert [(each["kind"], each["id"], each["owner"]) for each in listed] == [
+        ("instance", one, "web")
+    ]
+    assert asked("gone", "--strict").exit_code == 3
+    assert asked("other", "--strict").stdout == "Nothing is left.\n"
+    ec2.terminate_instances(InstanceIds=[one])
+    aws_account.eventually(lambda: "Nothing" in asked("gone").stdout, "the instance to be gone")
+    assert asked("").exit_code == 2

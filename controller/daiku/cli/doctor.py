@@ -31,8 +31,10 @@ Examples:
   CLUSTER_NAME=prod AWS_REGION=eu-west-1 daiku doctor --strict
   daiku doctor --from now.json --format json
   daiku doctor --list
+  CLUSTER_NAME=prod daiku doctor --leftovers
 
-Exit code: 0 examined; 2 nothing could be examined; with --strict 3 when an error was found.
+Exit code: 0 examined; 2 nothing could be examined; with --strict 3 when an error, or a leftover, was
+found.
 """
 
 
@@ -57,6 +59,13 @@ def doctor(
     listed: Annotated[
         bool, typer.Option("--list", help="Say what is looked for, and end.")
     ] = False,
+    leftovers: Annotated[
+        bool,
+        typer.Option(
+            "--leftovers",
+            help="List what the controller of CLUSTER_NAME made in AWS and what is still there, and end.",
+        ),
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if an error is found.")
     ] = False,
@@ -69,6 +78,9 @@ def doctor(
     if listed:
         _list()
         return
+    if leftovers:
+        _leftovers(output, strict=strict)
+        return
     notes: list[str] = []
     with progress.Progress() as shown:
         evidence = _saved(source) if source else _live(shown, notes)
@@ -80,6 +92,33 @@ def doctor(
     else:
         _print(found, notes)
     if strict and any(each.severity is Severity.ERROR for each in found):
+        raise typer.Exit(FOUND)
+
+
+def _leftovers(output: Format, *, strict: bool) -> None:
+    """What a destroy would have to remove: the same list that it works from."""
+    from daiku.cloud import errors  # noqa: PLC0415
+    from daiku.cloud.aws import leftovers  # noqa: PLC0415
+    from daiku.cloud.aws.session import NoRegionError, Session  # noqa: PLC0415
+
+    cluster = os.environ.get("CLUSTER_NAME", "")
+    if not cluster:
+        _fail(["set CLUSTER_NAME to the cluster whose leftovers are looked for"])
+    try:
+        found = leftovers.find(Session(os.environ.get("AWS_REGION", "")), cluster)
+    except (NoRegionError, errors.CloudError) as error:
+        _fail([str(error)])
+    if output is Format.JSON:
+        typer.echo(
+            json.dumps(
+                [{"kind": i.kind, "id": i.identifier, "owner": i.owner} for i in found], indent=1
+            )
+        )
+    else:
+        for item in found:
+            typer.echo(f"{item.kind:<34} {item.identifier:<24} {item.owner}".rstrip())
+        typer.echo(f"{len(found)} left of cluster {cluster}" if found else "Nothing is left.")
+    if strict and found:
         raise typer.Exit(FOUND)
 
 
