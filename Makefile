@@ -43,8 +43,8 @@ demo: setup ## build the local stack, scale a Deployment out and in, destroy it 
 tools: setup # Kubernetes and Pulumi binaries, with progress, before anything waits for them in silence
 	@$(BIN)/python -m daiku_local.toolchain > /dev/null
 
-test: check tools ## every gate and every test; what CI runs
-	@$(BIN)/python -m pytest
+test: check tools ## every gate and every test, WORKERS (2) files at a time; what CI runs
+	@$(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile
 
 check: setup ## format, lint, types, layers
 	@$(BIN)/ruff format --check .
