@@ -13,7 +13,7 @@ HEAD: Final = """# Metrics
 
 The controller serves these at `/metrics` (port `METRICS_PORT`, 8080). Names that begin with `karpenter_` mean what they
 mean in Karpenter, with the same labels, so that dashboards and alerts keep working; `daiku_` is ours. Durations are in
-seconds, memory in bytes, prices in USD per hour.
+seconds, memory in bytes, prices in USD per hour. `examples/alerts.yaml` has the alerts to begin with.
 
 This page is made from the code: `python -m daiku.telemetry > docs/metrics.md`.
 
