@@ -64,7 +64,7 @@ class Autoscaler(pulumi.ComponentResource):
         definitions = {f"crd-{crd['spec']['names']['plural']}": crd for crd in crds.load(folder)}
         rights = {
             "service-account": manifests.service_account(controller),
-            "cluster-role": manifests.cluster_role(),
+            "cluster-role": manifests.cluster_role(controller),
             "cluster-role-binding": manifests.cluster_role_binding(controller),
             "role": manifests.role(controller),
             "role-binding": manifests.role_binding(controller),

@@ -65,9 +65,10 @@ def service_account(controller: Controller) -> Manifest:
     return manifest
 
 
-def cluster_role() -> Manifest:
+def cluster_role(controller: Controller) -> Manifest:
     """What it may do anywhere."""
-    return _object("rbac.authorization.k8s.io/v1", "ClusterRole", rules=rbac.cluster_rules())
+    rules = rbac.cluster_rules(makes_nodes=controller.environment.get("CLOUD") == "kwok")
+    return _object("rbac.authorization.k8s.io/v1", "ClusterRole", rules=rules)
 
 
 def cluster_role_binding(controller: Controller) -> Manifest:

@@ -15,9 +15,16 @@ Rule = dict[str, Any]
 _READ = ("get", "list", "watch")
 
 
-def cluster_rules() -> list[Rule]:
-    """Rules for the whole cluster."""
+def cluster_rules(*, makes_nodes: bool = False) -> list[Rule]:
+    """Rules for the whole cluster.
+
+    Args:
+        makes_nodes: Nodes are objects that the controller writes itself (the kwok cloud), where on AWS
+            they register themselves.
+    """
+    own = [_rule("", ["nodes"], ["create"])] if makes_nodes else []
     return [
+        *own,
         *_read_rules(),
         _rule("karpenter.sh", ["nodeclaims"], ["create", "delete", "patch", "update"]),
         # The hash that drift is judged by is an annotation on the NodePool itself.

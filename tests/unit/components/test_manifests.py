@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,25 @@ def test_the_controller_only_reads_what_is_not_its_own(resource: str) -> None:
         "list",
         "watch",
     }
+
+
+@pytest.mark.parametrize(
+    ("environment", "may"),
+    [
+        pytest.param({}, False, id="by default"),
+        pytest.param({"CLOUD": "aws"}, False, id="aws"),
+        pytest.param({"CLOUD": "kwok"}, True, id="kwok"),
+    ],
+)
+def test_only_where_nodes_are_made_by_hand_may_the_controller_create_them(
+    environment: dict[str, str], may: bool
+) -> None:
+    role = manifests.cluster_role(dataclasses.replace(CONTROLLER, environment=environment))
+    verbs = {
+        verb for rule in role["rules"] if "nodes" in rule["resources"] for verb in rule["verbs"]
+    }
+
+    assert ("create" in verbs) is may
 
 
 def test_only_the_lease_of_the_leader_may_be_changed() -> None:
