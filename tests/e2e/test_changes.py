@@ -39,6 +39,11 @@ def test_the_stack_comes_up(journey: Journey) -> None:
     journey.run("pulumi", "up", "--stack", "local", "--yes", "--skip-preview", "--non-interactive")
 
 
+def test_a_refresh_finds_everything_as_it_was_left(journey: Journey) -> None:
+    options = ("--stack", "local", "--yes", "--skip-preview", "--non-interactive")
+    journey.run("pulumi", "refresh", "--expect-no-changes", *options)
+
+
 @pytest.mark.parametrize(
     ("changes", "steps"),
     [

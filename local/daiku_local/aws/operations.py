@@ -72,7 +72,9 @@ BEFORE: dict[Key, Check] = {
 }
 """Checks before moto answers: they raise AwsError where AWS would refuse and moto would not."""
 
-AFTER: dict[Key, Check] = {("ec2", name): repair for name, repair in guards.AFTER.items()}
+AFTER: dict[Key, Check] = {
+    ("ec2", name): repair for name, repair in (guards.AFTER | templates.AFTER).items()
+}
 """What is left to do after moto has answered."""
 
 WAITS: dict[Key, Callable[[Cloud, Asked], bytes]] = {

@@ -141,7 +141,18 @@ def _check_described(cloud: Cloud, asked: Asked) -> None:
         find(cloud, {"LaunchTemplateId": template_id})
 
 
+def _keep_own_tags_apart(cloud: Cloud, asked: Asked) -> None:
+    """CreateLaunchTemplate: moto puts the template's own tags among those of what it launches."""
+    content = find(cloud, {"LaunchTemplateName": asked["LaunchTemplateName"]}).versions[0].data
+    content["TagSpecifications"] = [
+        each
+        for each in content.get("TagSpecifications", ())
+        if each["ResourceType"] != "launch-template"
+    ]
+
+
 BEFORE = {
     "DeleteLaunchTemplate": _check_deleted,
     "DescribeLaunchTemplates": _check_described,
 }
+AFTER = {"CreateLaunchTemplate": _keep_own_tags_apart}
