@@ -79,16 +79,15 @@ def header(sums: Totals, notes: Sequence[str], glyphs: Glyphs) -> list[Text]:
 
 def table(found: Sequence[Row], width: int, glyphs: Glyphs) -> list[Text]:
     """The heading and a line per row, no wider than `width`."""
-    columns = _fitting(found, width)
-    name = min(
-        max((len(row.name) for row in found), default=4),
-        max(NAME_LEAST, width - sum(column.width + GAP for column in columns)),
-    )
+    names = _names(found, width)
+    longest = max((len(each) for each in names), default=4)
+    columns = _fitting(found, longest, width)
+    name = min(longest, max(NAME_LEAST, width - sum(column.width + GAP for column in columns)))
     lines = [_line("NODE".ljust(name), [_padded(Text(c.title), c) for c in columns])]
     lines[0].stylize("bold")
-    for row in found:
+    for row, said in zip(found, names, strict=True):
         cells = [_padded(column.text(row, glyphs), column) for column in columns]
-        lines.append(_line(_cut(row.name, name, glyphs).ljust(name), cells))
+        lines.append(_line(_cut(said, name, glyphs).ljust(name), cells))
     for line in lines:
         line.truncate(width)
     return lines
@@ -142,13 +141,21 @@ def _columns(found: Sequence[Row]) -> list[_Column]:
     ]
 
 
-def _fitting(found: Sequence[Row], width: int) -> list[_Column]:
+def _names(found: Sequence[Row], width: int) -> list[str]:
+    """Whole names where every column fits beside them, else without the domain that they share."""
+    whole = [row.name for row in found]
+    others = sum(column.width + GAP for column in _columns(found))
+    short = [name.partition(".")[0] for name in whole]
+    is_short_enough = max(map(len, whole), default=0) + others <= width
+    return whole if is_short_enough or len(set(short)) < len(set(whole)) else short
+
+
+def _fitting(found: Sequence[Row], longest: int, width: int) -> list[_Column]:
     columns = _columns(found)
-    longest = min(max((len(row.name) for row in found), default=4), 48)
-    for name in (longest, NAME_LEAST):
+    for name in (min(longest, 48), NAME_LEAST):
         # First every column is tried with whole names, then with names that are cut.
         while columns and name + sum(column.width + GAP for column in columns) > width:
-            if name == longest and len(columns) <= 7:
+            if name != NAME_LEAST and len(columns) <= 7:
                 break
             columns.remove(min(columns, key=lambda column: column.keep))
     return columns
