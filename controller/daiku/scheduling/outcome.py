@@ -31,9 +31,12 @@ class Refusal:
         if self.reason == "TooManyNewNodes":
             return f"it would take {self.new_nodes} new nodes or more; {self.new_nodes_most} may be made"
         if self.reason == "NotCheaper":
+            least, below = self.least_usd_per_hour, self.below_usd_per_hour
+            # A launch may be given any zone, so a type counts with its dearest.
+            where = ", in the cheapest of its zones" if least < below else ""
             return (
-                f"its pods need a new node, and none is to be had for less than "
-                f"${self.below_usd_per_hour:.4f}/h; the cheapest costs ${self.least_usd_per_hour:.4f}/h"
+                f"its pods need a new node, and none costs less than ${below:.4f}/h in every zone that a launch may be "
+                f"given; the cheapest costs ${least:.4f}/h{where}"
             )
         pods = sorted(pod for each in self.unschedulable for pod in each.pods)
         named = ", ".join(pods[:_SHOWN])

@@ -197,8 +197,8 @@ def test_a_type_is_cheaper_only_if_it_is_in_every_zone() -> None:
 
     assert outcome.refusal is not None
     assert str(outcome.refusal) == (
-        "its pods need a new node, and none is to be had for less than $0.2000/h; "
-        "the cheapest costs $0.1000/h"
+        "its pods need a new node, and none costs less than $0.2000/h in every zone that a launch may be "
+        "given; the cheapest costs $0.1000/h, in the cheapest of its zones"
     )
 
 
