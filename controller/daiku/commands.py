@@ -8,11 +8,16 @@ core never plans a second one while the first is under way (`state.inflight`).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, Self
 
 from daiku.model.condition import Condition
 from daiku.model.instance_type import LaunchOption
+from daiku.model.meta import Meta
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.taints import Taint
+
+MESSAGE_MOST: Final = 1000
+"""Characters of an Event's message; the API server takes 1024."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +210,19 @@ class Announce:
     reason: str
     """PascalCase, one that people search for."""
     message: str
+
+    @classmethod
+    def on(cls, kind: str, meta: Meta, *, type_: str, reason: str, message: str) -> Self:
+        """An Event on the object of this metadata; a message that the API server would refuse is cut."""
+        return cls(
+            kind=kind,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            type=type_,
+            reason=reason,
+            message=message[:MESSAGE_MOST],
+        )
 
     @property
     def key(self) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku import events
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
 from daiku.events import Object
 from daiku.forecast import Forecast, forecast
+from daiku.forecast import cluster as cluster_of
 from daiku.model import labels, resources, units
 from daiku.model.condition import find
 from daiku.model.instance_type import Catalogue
@@ -23,7 +23,7 @@ from daiku.model.pod import Pod
 from daiku.report import Blocker, Kept
 from daiku.scheduling import prices
 from daiku.settings import Settings
-from daiku.state.cluster import KINDS, Cluster
+from daiku.state.cluster import Cluster
 from daiku.state.statenode import StateNode
 from daiku.tick import tick
 
@@ -255,15 +255,7 @@ def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _cluster(question: Question) -> Cluster:
-    made = Cluster(question.settings)
-    keys: dict[type[Object], dict[str, None]] = {kind: {} for kind in KINDS}
-    for each in question.objects:
-        keys[type(each)][each.meta.key] = None
-        made.apply(events.Seen(each))
-    for kind in KINDS:
-        made.apply(events.Listed(kind, frozenset(keys[kind])))
-    made.apply(events.CatalogueRefreshed(question.catalogue))
-    return made
+    return cluster_of(question.objects, question.catalogue, question.settings)
 
 
 def _facts_of_node(found: StateNode) -> list[tuple[str, str]]:

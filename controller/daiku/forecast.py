@@ -21,7 +21,7 @@ from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.workload import Workload
 from daiku.report import Blocker, Unschedulable
-from daiku.scheduling import audit, claims, expected, limits, problem, solver, whatif
+from daiku.scheduling import audit, claims, expected, limits, prices, problem, solver, whatif
 from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
@@ -160,19 +160,27 @@ def forecast(
     )
 
 
-def _snapshot(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Snapshot:
-    cluster = Cluster(settings)
+def cluster(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Cluster:
+    """What the controller would believe if these were all the objects that there are."""
+    made = Cluster(settings)
     keys: dict[type[Object], dict[str, None]] = {kind: {} for kind in KINDS}
     for each in objects:
-        seen = each
-        if isinstance(each, Pod) and not each.node_name and not each.is_finished:
-            seen = replace(each, unschedulable=True)
-        keys[type(seen)][seen.meta.key] = None
-        cluster.apply(events.Seen(seen))
+        keys[type(each)][each.meta.key] = None
+        made.apply(events.Seen(each))
     for kind in KINDS:
-        cluster.apply(events.Listed(kind, frozenset(keys[kind])))
-    cluster.apply(events.CatalogueRefreshed(catalogue))
-    return cluster.snapshot(AT)
+        made.apply(events.Listed(kind, frozenset(keys[kind])))
+    made.apply(events.CatalogueRefreshed(catalogue))
+    return made
+
+
+def _snapshot(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Snapshot:
+    pending = [
+        replace(each, unschedulable=True)
+        if isinstance(each, Pod) and not each.node_name and not each.is_finished
+        else each
+        for each in objects
+    ]
+    return cluster(pending, catalogue, settings).snapshot(AT)
 
 
 def _creations(
@@ -236,9 +244,9 @@ def _existing(
     for pod in pods:
         if pod.meta.key in placements:
             added.setdefault(placements[pod.meta.key], []).append(pod)
-    prices = _prices(catalogue)
+    known = prices.in_any_class(catalogue)
     return tuple(
-        _existing_node(state_node, added.get(state_node.name, []), prices, catalogue)
+        _existing_node(state_node, added.get(state_node.name, []), known, catalogue)
         for state_node in snapshot.state_nodes
     )
 
@@ -246,15 +254,12 @@ def _existing(
 def _existing_node(
     state_node: StateNode,
     added: Sequence[Pod],
-    prices: Mapping[tuple[str, str, str], float],
+    usd_per_hour: Mapping[tuple[str, str, str], float],
     catalogue: Catalogue,
 ) -> ExistingNode:
     known = state_node.labels
     instance_type, zone = known.get(labels.INSTANCE_TYPE, ""), known.get(labels.ZONE, "")
-    # A node that Karpenter did not make says nothing, or names EKS's capacity type.
-    capacity_type = known.get(labels.CAPACITY_TYPE) or (
-        labels.SPOT if known.get("eks.amazonaws.com/capacityType") == "SPOT" else labels.ON_DEMAND
-    )
+    capacity_type = labels.capacity_type(known)
     return ExistingNode(
         name=state_node.name,
         nodepool=state_node.nodepool,
@@ -264,18 +269,8 @@ def _existing_node(
         added=tuple(pod.meta.key for pod in added),
         requests=resources.add(state_node.used(), *(pod.requests for pod in added)),
         allocatable=expected.allocatable(state_node, catalogue),
-        usd_per_hour=prices.get((instance_type, zone, capacity_type)),
+        usd_per_hour=usd_per_hour.get((instance_type, zone, capacity_type)),
     )
-
-
-def _prices(catalogue: Catalogue) -> dict[tuple[str, str, str], float]:
-    """Price by instance type, zone and capacity type; the same in every node class."""
-    return {
-        (t.name, o.zone, o.capacity_type): o.price_usd_per_hour
-        for types in catalogue.instance_types.values()
-        for t in types
-        for o in t.offerings
-    }
 
 
 def _over_limit(node: NewNode) -> Unschedulable:

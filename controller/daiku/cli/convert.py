@@ -5,6 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
+from daiku.cli import failure
+
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
@@ -56,9 +58,7 @@ def convert(
     if not (documents or problems):
         problems.append(f"{', '.join(sources)}: holds no object; give manifests")
     if problems:
-        for problem in problems:
-            typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(UNUSABLE)
+        failure.fail(problems, UNUSABLE)
     converted = conversion.convert(documents, node_role)
     for note in converted.notes:
         typer.echo(f"note: {note}", err=True)

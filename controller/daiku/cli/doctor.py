@@ -4,11 +4,11 @@ import json
 import os
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import surroundings
+from daiku.cli import failure, surroundings
 
 if TYPE_CHECKING:
     from daiku.cli import progress
@@ -103,11 +103,11 @@ def _leftovers(output: Format, *, strict: bool) -> None:
 
     cluster = os.environ.get("CLUSTER_NAME", "")
     if not cluster:
-        _fail(["set CLUSTER_NAME to the cluster whose leftovers are looked for"])
+        failure.fail(["set CLUSTER_NAME to the cluster whose leftovers are looked for"], UNUSABLE)
     try:
         found = leftovers.find(Session(os.environ.get("AWS_REGION", "")), cluster)
     except (NoRegionError, errors.CloudError) as error:
-        _fail([str(error)])
+        failure.fail([str(error)], UNUSABLE)
     if output is Format.JSON:
         typer.echo(
             json.dumps(
@@ -142,7 +142,7 @@ def _saved(paths: "list[str]") -> "Evidence":
     if not (found.objects or problems):
         problems.append(f"{', '.join(paths)}: holds no object; give a `daiku snapshot`")
     if problems:
-        _fail(problems)
+        failure.fail(problems, UNUSABLE)
     return found
 
 
@@ -152,7 +152,7 @@ def _live(shown: "progress.Progress", notes: list[str]) -> "Evidence":
     try:
         documents = live.read(surroundings.environ(), shown.step, notes)
     except live.UnreachableError as error:
-        _fail([str(error)])
+        failure.fail([str(error)], UNUSABLE)
     problems: list[str] = []
     found = evidence.of(documents, problems)
     notes += problems
@@ -188,9 +188,3 @@ def _print(found: "list[Finding]", notes: list[str]) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in examination.lines(found, notes):
         console.print(line)
-
-
-def _fail(problems: list[str]) -> NoReturn:
-    for problem in problems:
-        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
-    raise typer.Exit(UNUSABLE)

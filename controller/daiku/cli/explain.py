@@ -3,11 +3,11 @@
 import json
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import surroundings
+from daiku.cli import failure, surroundings
 
 if TYPE_CHECKING:
     from daiku.cli import progress
@@ -84,9 +84,9 @@ def explain(
             else:
                 answer = explanation.node_pool(question, name)
     except ManifestError as error:
-        _fail(error.problems)
+        failure.fail(error.problems, UNUSABLE)
     except explanation.UnknownNameError as error:
-        _fail([str(error)])
+        failure.fail([str(error)], UNUSABLE)
     _print(answer, output)
 
 
@@ -139,9 +139,3 @@ def _print(answer: "Explanation", output: Format) -> None:
             typer.secho(f"\n{title}", bold=True)
             for line in lines:
                 typer.echo(f"  - {line}")
-
-
-def _fail(problems: list[str]) -> NoReturn:
-    for problem in problems:
-        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
-    raise typer.Exit(UNUSABLE)

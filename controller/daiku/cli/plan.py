@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
+from daiku.cli import failure
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -110,9 +112,7 @@ def plan(
         with progress.Progress() as shown:
             answer = planning.answer(request, sys.stdin.buffer, shown.step, timer)
     except ManifestError as error:
-        for problem in error.problems:
-            typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(UNUSABLE) from None
+        failure.fail(error.problems, UNUSABLE)
     for note in answer.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(answer.text, nl=False)

@@ -3,11 +3,11 @@
 import json
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import surroundings
+from daiku.cli import failure, surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +154,7 @@ def _open(price: "rows.PriceOf | None", *, wait: bool) -> "Live":
             opened = source.Live(surroundings.environ(), price)
             opened.open(shown.step, prices=wait)
     except source.NoViewError as error:
-        _fail([str(error)], FAILED)
+        failure.fail([str(error)], FAILED)
     return opened
 
 
@@ -181,7 +181,7 @@ def _of_files(
         ]
         ledger, price = saved.of_documents(documents, problems)
     if problems:
-        _fail(problems, UNUSABLE)
+        failure.fail(problems, UNUSABLE)
     return ledger, given or price, []
 
 
@@ -196,7 +196,7 @@ def _given(instance_types: str) -> "rows.PriceOf | None":
     problems: list[str] = []
     found = planning.read_types(instance_types, problems)
     if problems:
-        _fail(problems, UNUSABLE)
+        failure.fail(problems, UNUSABLE)
     return rows.price_table(
         Catalogue(version=1, instance_types=found or {})
         if not isinstance(found, tuple)
@@ -237,12 +237,8 @@ def _chosen(filters: "Sequence[str]") -> dict[str, str]:
     for each in filters:
         column, separator, part = each.partition("=")
         if not separator or column not in FILTERS:
-            _fail([f"--filter {each}: give COLUMN=PART with one of {', '.join(FILTERS)}"], UNUSABLE)
+            failure.fail(
+                [f"--filter {each}: give COLUMN=PART with one of {', '.join(FILTERS)}"], UNUSABLE
+            )
         chosen[FILTERS[column]] = part
     return chosen
-
-
-def _fail(problems: "Sequence[str]", code: int) -> NoReturn:
-    for problem in problems:
-        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
-    raise typer.Exit(code)

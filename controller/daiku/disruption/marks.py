@@ -88,15 +88,8 @@ def announce(
     halves = (("Node", state_node.node), ("NodeClaim", state_node.claim))
     for of, half in halves:
         if half is not None:
-            yield Announce(
-                kind=of,
-                namespace="",
-                name=half.meta.name,
-                uid=half.meta.uid,
-                type=kind,
-                reason=reason,
-                message=message.replace("{kind}", of)[:1000],
-            )
+            said = message.replace("{kind}", of)
+            yield Announce.on(of, half.meta, type_=kind, reason=reason, message=said)
 
 
 def _condition(

@@ -5,7 +5,7 @@ it holds is paid for and does nothing; that is its cost, more for pods that some
 and for those that are a large share of their workload. A saving in dollars per hour counts for as long as it is
 believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
 
-Source of the weights of deletion cost and priority: Karpenter's EvictionCost.
+Source of the weights of deletion cost and priority: `disruption.cost`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku.disruption import cost
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.steps import Movable
 from daiku.model import units
@@ -23,7 +24,6 @@ from daiku.state.snapshot import Snapshot
 
 HORIZON: Final = "daiku.dev/payback-horizon"
 """Annotation of a NodePool: how long a saving is believed to last, such as "30m"; "0" makes moves free."""
-DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 HORIZON_DEFAULT: Final = timedelta(hours=1)
 START: Final = timedelta(minutes=2)
 """How long a pod that was moved does nothing: it ends, is scheduled again, starts and becomes ready."""
@@ -31,7 +31,6 @@ RESIDENCY: Final = timedelta(minutes=10)
 """How long a pod stays where it was put before it may be moved (again)."""
 _LAST_REPLICA: Final = 9.0
 """How much dearer it is to move the only replica of a workload than one of very many."""
-_WEIGHT_MOST: Final = 10.0
 
 
 def movable(
@@ -82,11 +81,7 @@ def horizon(pool: NodePool) -> timedelta:
 
 def weight(pod: Pod) -> float:
     """How much more than another it minds being moved, 0 to 10."""
-    cost = 1.0 + pod.priority / 2**25
-    with suppress(ValueError):
-        cost += float(pod.meta.annotations.get(DELETION_COST, "0")) / 2**27
-    # A cost that is no number ("nan") is equal to nothing, not even itself, and says nothing.
-    return max(0.0, min(_WEIGHT_MOST, cost)) if cost == cost else 1.0  # noqa: PLR0124
+    return max(0.0, cost.of_eviction(pod))
 
 
 def replicas(pods: Iterable[Pod]) -> dict[str, int]:

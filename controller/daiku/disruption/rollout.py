@@ -112,12 +112,10 @@ def _failed(nodes: list[StateNode], now: datetime) -> tuple[str, datetime] | Non
 
 
 def _tell(pool: NodePool, why: str) -> Announce:
-    return Announce(
-        kind="NodePool",
-        namespace="",
-        name=pool.meta.name,
-        uid=pool.meta.uid,
-        type="Warning",
+    return Announce.on(
+        "NodePool",
+        pool.meta,
+        type_="Warning",
         reason="DriftStopped",
         message=f"Drifted nodes are not replaced for now: {why}",
     )

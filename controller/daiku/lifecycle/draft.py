@@ -65,17 +65,8 @@ class Draft:
 
     def announce(self, kind: str, reason: str, message: str) -> None:
         """Tell people who look at the NodeClaim."""
-        meta = self.claim.meta
         self.commands.append(
-            Announce(
-                kind="NodeClaim",
-                namespace="",
-                name=meta.name,
-                uid=meta.uid,
-                type=kind,
-                reason=reason,
-                message=message[:1000],
-            )
+            Announce.on("NodeClaim", self.claim.meta, type_=kind, reason=reason, message=message)
         )
 
     def patch(self) -> PatchNodeClaim | None:

@@ -91,12 +91,10 @@ def _delete(pod: Pod, deadline: datetime, now: datetime) -> tuple[DeletePod, Ann
     meta = pod.meta
     left = max(int((deadline - now).total_seconds()), 1)
     deletion = DeletePod(namespace=meta.namespace, name=meta.name, uid=meta.uid, grace_seconds=left)
-    told = Announce(
-        kind="Pod",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        type="Normal",
+    told = Announce.on(
+        "Pod",
+        meta,
+        type_="Normal",
         reason="Disrupted",
         message=f"its node must be gone by {deadline.isoformat(timespec='seconds')}: it is deleted with {left} s "
         f"of its {pod.termination_grace_seconds} s of grace, whatever its PodDisruptionBudget and do-not-disrupt say",

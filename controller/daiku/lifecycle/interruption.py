@@ -102,13 +102,5 @@ def _announce(draft: Draft, state_node: StateNode, kind: str, reason: str, messa
     node = state_node.node
     if node is not None:
         draft.commands.append(
-            Announce(
-                kind="Node",
-                namespace="",
-                name=node.meta.name,
-                uid=node.meta.uid,
-                type=kind,
-                reason=reason,
-                message=message,
-            )
+            Announce.on("Node", node.meta, type_=kind, reason=reason, message=message)
         )

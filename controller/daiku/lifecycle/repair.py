@@ -100,13 +100,4 @@ def _is_over(written: str | None, now: datetime) -> bool:
 
 
 def _tell(node: Node, reason: str, message: str) -> Announce:
-    meta = node.meta
-    return Announce(
-        kind="Node",
-        namespace="",
-        name=meta.name,
-        uid=meta.uid,
-        type="Warning",
-        reason=reason,
-        message=message,
-    )
+    return Announce.on("Node", node.meta, type_="Warning", reason=reason, message=message)

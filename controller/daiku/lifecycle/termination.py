@@ -66,17 +66,8 @@ class Ending:
 
     def tell(self, kind: str, reason: str, message: str) -> None:
         """Tell people who look at the Node."""
-        meta = self.node.meta
         self.commands.append(
-            Announce(
-                kind="Node",
-                namespace="",
-                name=meta.name,
-                uid=meta.uid,
-                type=kind,
-                reason=reason,
-                message=message[:1000],
-            )
+            Announce.on("Node", self.node.meta, type_=kind, reason=reason, message=message)
         )
 
 

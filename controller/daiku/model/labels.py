@@ -6,6 +6,7 @@ Source: karpenter.sh/v1 and karpenter.k8s.aws/v1 well-known names;
 kubernetes.io/docs/reference/labels-annotations-taints.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 ARCH: Final = "kubernetes.io/arch"
@@ -68,6 +69,13 @@ WELL_KNOWN: Final = frozenset(
 """Labels that a node gets by itself. A cloud adds its own: every key that its instance types describe."""
 
 _RESTRICTED_DOMAIN: Final = "karpenter.sh"
+
+
+def capacity_type(known: Mapping[str, str]) -> str:
+    """Of a node by its labels; one that Karpenter did not make says nothing, or names EKS's capacity type."""
+    return known.get(CAPACITY_TYPE) or (
+        SPOT if known.get("eks.amazonaws.com/capacityType") == "SPOT" else ON_DEMAND
+    )
 
 
 def is_restricted(key: str) -> bool:

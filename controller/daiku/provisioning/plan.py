@@ -118,17 +118,14 @@ def _announcements(unschedulable: Sequence[Unschedulable], pods: Sequence[Pod]) 
     told: list[Announce] = []
     for each in unschedulable:
         message = "; ".join(str(blocker) for blocker in each.blockers)
-        for key in each.pods[: max(_ANNOUNCED_MOST - len(told), 0)]:
-            meta = by_key[key].meta
-            told.append(
-                Announce(
-                    kind="Pod",
-                    namespace=meta.namespace,
-                    name=meta.name,
-                    uid=meta.uid,
-                    type="Warning",
-                    reason="FailedScheduling",
-                    message=message[:1000],
-                )
+        told += [
+            Announce.on(
+                "Pod",
+                by_key[key].meta,
+                type_="Warning",
+                reason="FailedScheduling",
+                message=message,
             )
+            for key in each.pods[: max(_ANNOUNCED_MOST - len(told), 0)]
+        ]
     return told

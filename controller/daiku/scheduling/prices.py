@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from daiku.model import labels
+from daiku.model import labels, memo
 from daiku.model.instance_type import Catalogue, NodeClassRef
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -11,6 +11,7 @@ Prices = Mapping[tuple[NodeClassRef, str, str, str], float]
 """USD per hour by node class, instance type, zone and capacity type."""
 
 
+@memo.by_identity(2)
 def of_offerings(catalogue: Catalogue) -> Prices:
     """Every offering's price, whether it can be had now or not."""
     return {
@@ -18,6 +19,14 @@ def of_offerings(catalogue: Catalogue) -> Prices:
         for ref, types in catalogue.instance_types.items()
         for each in types
         for offering in each.offerings
+    }
+
+
+def in_any_class(catalogue: Catalogue) -> Mapping[tuple[str, str, str], float]:
+    """USD per hour by instance type, zone and capacity type; an offering costs the same in every node class."""
+    return {
+        (instance_type, zone, capacity_type): usd
+        for (_, instance_type, zone, capacity_type), usd in of_offerings(catalogue).items()
     }
 
 

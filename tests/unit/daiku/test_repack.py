@@ -9,6 +9,7 @@ from tests import build
 from daiku.disruption import candidates, payback, repack
 from daiku.disruption.repack import Repack
 from daiku.events import Object
+from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.scheduling import whatif
 from daiku.settings import Settings
@@ -131,7 +132,7 @@ def test_the_horizon_is_what_the_pool_says_or_an_hour(annotation: str, hours: fl
 
 def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() -> None:
     plain = build.pod("plain", node="node-n0")
-    dear = build.pod("dear", node="node-n0", annotations={payback.DELETION_COST: str(2**27)})
+    dear = build.pod("dear", node="node-n0", annotations={labels.POD_DELETION_COST: str(2**27)})
     world = whatif.prepare(snapshot_of(*machine("n0"), plain, dear), CATALOGUE, Settings(), {})
 
     many = payback.Costs(world, {"uid-owner": 1000})
@@ -140,4 +141,4 @@ def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() ->
     assert many.of(dear) == pytest.approx(2 * many.of(plain))
     assert single.of(plain) == pytest.approx(10 * many.of(plain), rel=0.01)
     assert payback.weight(replace(plain, priority=2**25)) == 2.0
-    assert payback.weight(build.pod(annotations={payback.DELETION_COST: "nan"})) == 1.0
+    assert payback.weight(build.pod(annotations={labels.POD_DELETION_COST: "nan"})) == 1.0

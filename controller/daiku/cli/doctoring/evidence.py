@@ -1,5 +1,6 @@
 """What checks look at: the objects of a cluster, decoded as the controller does, or as JSON where it does not."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,6 +102,14 @@ def section(found: Json, *path: str) -> Json:
     for key in path:
         inner = inner.get(key) or {}
     return inner
+
+
+def pods_of(value: object, total: int) -> int:
+    """Pods of a count or a percentage, rounded up as the API server does."""
+    text = str(value)
+    if text.endswith("%"):
+        return math.ceil(int(text.removesuffix("%")) * total / 100)
+    return int(text)
 
 
 UNEXPANDED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job", "CronJob"})

@@ -1,11 +1,10 @@
 """Traps in NodePools, node classes, nodes, and in what else manages nodes."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from daiku.cli.doctoring.evidence import Evidence, Json, section
+from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
 from daiku.model import condition, labels, resources, units
 from daiku.model.pod import Pod
@@ -209,10 +208,7 @@ def _surge(spec: Json) -> int:
     """Pods that a rolling update has beyond its replicas."""
     replicas = int(spec.get("replicas", 1) or 0)
     rolling = section(spec, "strategy", "rollingUpdate")
-    text = str(rolling.get("maxSurge", "25%"))
-    if text.endswith("%"):
-        return math.ceil(int(text.removesuffix("%")) * replicas / 100)
-    return int(text)
+    return pods_of(rolling.get("maxSurge", "25%"), replicas)
 
 
 def _owner(pod: Pod) -> str:

@@ -1,11 +1,10 @@
 """Traps in what runs: requests, replicas, PodDisruptionBudgets, preferences."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from daiku.cli.doctoring.evidence import Evidence, Json, section
+from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
 from daiku.model import labels, resources, selectors
 from daiku.model.pod import Pod
@@ -173,16 +172,8 @@ def _blocks(spec: Json, status: Json) -> bool:
     if not expected:
         return False
     if (most := spec.get("maxUnavailable")) is not None:
-        return _amount(most, expected) == 0
-    return _amount(spec.get("minAvailable", 0), expected) >= expected
-
-
-def _amount(value: object, expected: int) -> int:
-    """Pods of a count or a percentage, rounded up as the API server does."""
-    text = str(value)
-    if text.endswith("%"):
-        return math.ceil(int(text.removesuffix("%")) * expected / 100)
-    return int(text)
+        return pods_of(most, expected) == 0
+    return pods_of(spec.get("minAvailable", 0), expected) >= expected
 
 
 CHECKS: Final = (

@@ -9,8 +9,8 @@ from daiku.cli import figures
 from daiku.cli.viewing.ledger import Machine
 from daiku.model import condition, labels, resources
 from daiku.model.instance_type import Catalogue
+from daiku.scheduling import prices
 
-EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
 READY: Final = "ready"
 
 PriceOf = Callable[[str, str, str], float | None]
@@ -138,12 +138,7 @@ def totals(found: Sequence[Row], waiting: int) -> Totals:
 
 def price_table(catalogue: Catalogue) -> PriceOf:
     """Prices of a catalogue; an offering costs the same in every node class."""
-    known = {
-        (found.name, offering.zone, offering.capacity_type): offering.price_usd_per_hour
-        for types in catalogue.instance_types.values()
-        for found in types
-        for offering in found.offerings
-    }
+    known = prices.in_any_class(catalogue)
     return lambda instance_type, zone, capacity_type: known.get(
         (instance_type, zone, capacity_type)
     )
@@ -179,7 +174,7 @@ def _row(machine: Machine, price: PriceOf, discount: float, now: datetime) -> Ro
     }
     instance_type, zone = known.get(labels.INSTANCE_TYPE, ""), known.get(labels.ZONE, "")
     capacity_type = (
-        _capacity_type(known) if node is not None else known.get(labels.CAPACITY_TYPE, "")
+        labels.capacity_type(known) if node is not None else known.get(labels.CAPACITY_TYPE, "")
     )
     usd = price(instance_type, zone, capacity_type)
     there = (node.allocatable if node is not None else None) or (
@@ -203,12 +198,6 @@ def _row(machine: Machine, price: PriceOf, discount: float, now: datetime) -> Ro
         usd_per_hour=None if usd is None else round(usd * (1 - discount), 6),
         age_seconds=max(0, int((now - born).total_seconds())),
     )
-
-
-def _capacity_type(known: Mapping[str, str]) -> str:
-    """Of a node; one that Karpenter did not make says nothing, or names EKS's capacity type."""
-    eks = known.get(EKS_CAPACITY_TYPE, "")
-    return known.get(labels.CAPACITY_TYPE) or (labels.SPOT if eks == "SPOT" else labels.ON_DEMAND)
 
 
 def _state(machine: Machine) -> str:
