@@ -22,6 +22,7 @@ from daiku.model.pod import Pod
 from daiku.model.workload import Workload
 from daiku.report import Blocker, Unschedulable
 from daiku.scheduling import audit, claims, expected, limits, prices, problem, solver, whatif
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
@@ -123,7 +124,12 @@ class Forecast:
 
 
 def forecast(
-    objects: Sequence[Object], catalogue: Catalogue, settings: Settings, *, repacked: bool = False
+    objects: Sequence[Object],
+    catalogue: Catalogue,
+    settings: Settings,
+    *,
+    repacked: bool = False,
+    stop: Stop | None = None,
 ) -> Forecast:
     """Decide on the pods among `objects` that have no node.
 
@@ -132,6 +138,7 @@ def forecast(
         catalogue: What can be bought, for the node classes of the NodePools.
         settings: How to decide.
         repacked: Whether to say how the nodes of the input could be repacked.
+        stop: Asked now and then whether what is best so far must do.
     """
     snapshot = _snapshot(objects, catalogue, settings)
     pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
@@ -140,6 +147,7 @@ def forecast(
         asked,
         per_node_usd_per_hour=settings.per_node_cost_usd_per_hour,
         min_values_policy=settings.min_values_policy,
+        stop=stop,
     )
     made = _creations(solved, snapshot, catalogue, settings)
     allowed = {
@@ -155,7 +163,7 @@ def forecast(
         workloads={pod.meta.key: workload.of(pod.meta) for pod in pods},
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         notes=tuple(_left_out(objects, snapshot)),
-        repack=_repack(snapshot, catalogue, settings) if repacked else None,
+        repack=_repack(snapshot, catalogue, settings, stop) if repacked else None,
         objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
     )
 
@@ -206,11 +214,13 @@ def _creations(
     return made
 
 
-def _repack(snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> Repack:
+def _repack(
+    snapshot: Snapshot, catalogue: Catalogue, settings: Settings, stop: Stop | None
+) -> Repack:
     """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
-    world = whatif.prepare(snapshot, catalogue, settings, {})
+    world = whatif.prepare(snapshot, catalogue, settings, {}, stop=stop)
     found, _ = candidates.find(snapshot, {}, {}, AT)
-    return repack.search(world, payback.movable(found, world, snapshot, None))
+    return repack.search(world, payback.movable(found, world, snapshot, None), stop=stop)
 
 
 def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> tuple[PlannedNode, ...]:

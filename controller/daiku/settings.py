@@ -31,10 +31,11 @@ class Settings:
     """Offer types to EC2 per launch: width for spot, within CreateFleet's request size. 1 to 600."""
     commands_in_flight_max: int = 256
     """Commands under way at once; the rest waits for the next tick. At least 1."""
-    solve_seconds_max: float = 2.0
-    """Time box of one solve. More than 0."""
+    solve_max: timedelta = timedelta(seconds=2)
+    """Time box of one tick's search for cheaper nodes; the best by then is done. SOLVE_MAX_DURATION, more than 0."""
     per_node_cost_usd_per_hour: float = 0.0
-    """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. At least 0."""
+    """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. PER_NODE_COST, at
+    least 0."""
     drift_soak: timedelta = timedelta(seconds=60)
     """How long a node that replaced a drifted one must be ready before more follow. At least 0."""
     drain_on_rebalance: bool = False

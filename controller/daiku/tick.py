@@ -18,6 +18,7 @@ from daiku.provisioning import static
 from daiku.report import Report
 from daiku.scheduling import audit as scheduling_audit
 from daiku.scheduling import prices
+from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
@@ -33,7 +34,13 @@ class Plan:
     """When to decide again even if nothing happens; None: only when something does."""
 
 
-def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime) -> Plan:
+def tick(
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+    now: datetime,
+    stop: Stop | None = None,
+) -> Plan:
     """Decide everything that is to be done now.
 
     Args:
@@ -41,14 +48,16 @@ def tick(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         catalogue: What can be bought, and for how much.
         settings: How to decide.
         now: The time.
+        stop: Asked every few milliseconds of a search whether the best so far must do: the live loop's time box.
+            Without it a search takes the steps that suit its size, so the same arguments make the same plan.
     """
     if not snapshot.synced:
         note = "nothing is decided before every kind of object has been listed once"
         return Plan(commands=(), report=Report(notes=(note,)), wake_at=None)
 
     begun = lifecycle.plan(snapshot, catalogue, settings, now)
-    asked = provisioning.plan(snapshot, catalogue, settings, now)
-    going = disruption.plan(snapshot, catalogue, settings, asked.placements, now)
+    asked = provisioning.plan(snapshot, catalogue, settings, now, stop)
+    going = disruption.plan(snapshot, catalogue, settings, asked.placements, now, stop=stop)
     fixed = static.plan(snapshot, catalogue, settings, now)
 
     wanted = [*begun.commands, *asked.commands, *going.commands, *fixed.commands]

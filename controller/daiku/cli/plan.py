@@ -50,6 +50,17 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
+_TimeBox = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="End the search for cheaper nodes after so many seconds, with the best it has found. Without it, it "
+        "takes as long as it takes, and finds the same each time.",
+    ),
+]
+
+
 def plan(
     context: typer.Context,
     *,
@@ -86,6 +97,7 @@ def plan(
             help="Also say how the NodeClaims of the input could be repacked, and what that would save.",
         ),
     ] = False,
+    time_box: _TimeBox = None,
     output: Annotated[
         Format, typer.Option("--format", help="How the plan is written.")
     ] = Format.TABLE,
@@ -105,6 +117,7 @@ def plan(
         instance_types=instance_types,
         against=tuple(against or ()),
         repack=repack,
+        seconds_most=time_box,
         output=output.value,
         colour=sys.stdout.isatty(),
     )

@@ -19,6 +19,7 @@ from daiku.comparison import Comparison
 from daiku.events import Object
 from daiku.forecast import Forecast, forecast
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
+from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 
 BUILT_IN: Final = "built-in"
@@ -41,6 +42,8 @@ class Request:
     against: tuple[str, ...] = ()
     repack: bool = False
     """Whether to say how the nodes of the input could be repacked."""
+    seconds_most: float | None = None
+    """Seconds after which the search for cheaper nodes ends; None: when it has taken its steps."""
     output: str = "table"
     """table, json or markdown."""
     colour: bool = False
@@ -84,7 +87,8 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
     forecasts: list[Forecast] = []
     for number, each in enumerate(configurations):
         step("deciding", 1 + number, 1 + len(configurations))
-        forecasts.append(_forecast(each, given, repacked=request.repack))
+        stop = _ends_after(request.seconds_most, timer)
+        forecasts.append(_forecast(each, given, repacked=request.repack, stop=stop))
     seconds = timer() - began
     compared = comparison.compare(*forecasts) if request.against else None
     return Answer(
@@ -176,15 +180,24 @@ def read_types(
     return found
 
 
+def _ends_after(seconds: float | None, timer: Callable[[], float]) -> Stop | None:
+    """Whether so much time has passed since this call."""
+    if seconds is None:
+        return None
+    end = timer() + seconds
+    return lambda: timer() >= end
+
+
 def _forecast(
     found: Configuration,
     given: tuple[InstanceType, ...] | Offered | None,
     *,
     repacked: bool,
+    stop: Stop | None,
 ) -> Forecast:
     offered, notes = _offered(found, given)
     bought = Catalogue(version=1, instance_types=offered)
-    made = forecast(found.objects, bought, Settings(), repacked=repacked)
+    made = forecast(found.objects, bought, Settings(), repacked=repacked, stop=stop)
     better = (str(made.repack),) if made.repack is not None else ()
     said = (*found.notes, *notes, *_unpriced(made), *made.notes, *better, *made.objections)
     return replace(made, notes=said)

@@ -13,6 +13,7 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.moves import Move
 from daiku.model.instance_type import Catalogue
 from daiku.scheduling import prices, whatif
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.whatif import WhatIf
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -29,6 +30,8 @@ class Ground:
     """Where pending pods are expected, by this tick's word."""
     moves: tuple[Move, ...]
     now: datetime
+    stop: Stop | None = None
+    """Asked now and then whether what is best so far must do."""
     _world: WhatIf | None = None
     _prices: Mapping[str, float] | None = None
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
@@ -47,7 +50,9 @@ class Ground:
     def world_with(self, gone: frozenset[str]) -> WhatIf:
         """The what-if in which these NodeClaims are gone."""
         edited = moves.as_if_gone(self.snapshot, gone)
-        return whatif.prepare(edited, self.catalogue, self.settings, self.placements)
+        return whatif.prepare(
+            edited, self.catalogue, self.settings, self.placements, stop=self.stop
+        )
 
     def prices(self) -> Mapping[str, float]:
         """What each launched node costs in USD per hour, by name; 0 when the catalogue does not say."""

@@ -27,6 +27,7 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.model.instance_type import Catalogue
 from daiku.report import Kept, Look, Proposal
+from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
@@ -66,6 +67,8 @@ def plan(
     settings: Settings,
     placements: Mapping[str, str],
     now: datetime,
+    *,
+    stop: Stop | None = None,
 ) -> Disruption:
     """Decide which nodes go.
 
@@ -75,6 +78,7 @@ def plan(
         settings: How to decide.
         placements: Where pending pods are expected, by this tick's word.
         now: The time.
+        stop: Asked now and then whether what is best so far must do.
     """
     ground = Ground(
         snapshot=snapshot,
@@ -83,6 +87,7 @@ def plan(
         placements=placements,
         moves=tuple(moves.under_way(snapshot)),
         now=now,
+        stop=stop,
     )
     begun = progress.plan(ground)
     found, kept = candidates.find(snapshot, placements, moves.moving(ground.moves), now)

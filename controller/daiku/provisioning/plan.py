@@ -15,6 +15,7 @@ from daiku.model.pod import Pod
 from daiku.provisioning import batching, nominations
 from daiku.report import Unschedulable
 from daiku.scheduling import claims, limits, problem, solver
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -41,9 +42,21 @@ class Provisioning:
 
 
 def plan(
-    snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+    now: datetime,
+    stop: Stop | None = None,
 ) -> Provisioning:
-    """Decide which nodes to make."""
+    """Decide which nodes to make.
+
+    Args:
+        snapshot: Nodes, pods and NodePools.
+        catalogue: What can be bought.
+        settings: How to decide.
+        now: The time.
+        stop: Asked now and then whether the cheapest nodes so far must do.
+    """
     pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
     standing = nominations.divide(pods, snapshot, catalogue, now)
     due_at = _due_at(standing.loose, snapshot, settings, now)
@@ -65,6 +78,7 @@ def plan(
         asked,
         per_node_usd_per_hour=settings.per_node_cost_usd_per_hour,
         min_values_policy=settings.min_values_policy,
+        stop=stop,
     )
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)

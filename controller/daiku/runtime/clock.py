@@ -1,7 +1,8 @@
 """The only place where the controller asks what time it is. The core is told."""
 
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 
 def now() -> datetime:
@@ -12,3 +13,9 @@ def now() -> datetime:
 def monotonic() -> float:
     """Seconds that only ever grow, for measuring how long something took."""
     return time.monotonic()
+
+
+def ends_after(duration: timedelta) -> Callable[[], bool]:
+    """Whether so much time has passed since this call."""
+    end = monotonic() + duration.total_seconds()
+    return lambda: monotonic() >= end

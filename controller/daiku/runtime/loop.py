@@ -130,7 +130,8 @@ class Loop:
     def _decide(self, now: datetime) -> None:
         began = clock.monotonic()
         snapshot = self.cluster.snapshot(now)
-        plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now)
+        stop = clock.ends_after(self.settings.solve_max)
+        plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now, stop)
         elapsed = clock.monotonic() - began
         self._dirty, self._wake_at = False, plan.wake_at
         self._next = began + PACE_SECONDS

@@ -66,6 +66,13 @@ def _positive(text: str) -> float:
     return value
 
 
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError
+    return value
+
+
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1:
@@ -203,6 +210,22 @@ TABLE: Final = (
         _duration,
         "settings.batch_max",
         "a batch of pods ends after this at the latest",
+    ),
+    Option(
+        "SOLVE_MAX_DURATION",
+        "2s",
+        _DURATION,
+        _duration,
+        "settings.solve_max",
+        "the search for cheaper nodes ends after this with the best it has found",
+    ),
+    Option(
+        "PER_NODE_COST",
+        "0",
+        "a number of 0 or more",
+        _amount,
+        "settings.per_node_cost_usd_per_hour",
+        "USD per hour that a node costs beside its instance; above 0, fewer and larger nodes are made",
     ),
     Option(
         "ENABLE_ZONAL_SHIFT",

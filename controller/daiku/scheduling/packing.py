@@ -26,6 +26,7 @@ from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.min_values import keeps_min_values
 from daiku.scheduling.packed import PackedNode
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
 
 _MIXES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -62,6 +63,8 @@ class Packing:
     """Whether a node is given up when too few types are left for `minValues`."""
     caps: Caps
     """How many pods of a class a node takes."""
+    stop: Stop | None = None
+    """Asked now and then whether the cheapest nodes so far must do."""
     nodes: list[PackedNode] = field(default_factory=list[PackedNode])
     lower_bound: float = 0.0
     _joined: dict[tuple[int, Requirements, Requirements], tuple[Requirements, Floats] | None] = (
@@ -84,7 +87,12 @@ class Packing:
         least = worth_of(self.problem, self.residual, templates)
         worth = least.worth
         bought = purchase.cheapest(
-            self.problem, self.residual, templates, self.per_node_usd_per_hour, self.caps
+            self.problem,
+            self.residual,
+            templates,
+            self.per_node_usd_per_hour,
+            self.caps,
+            stop=self.stop,
         )
         self.lower_bound += max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
         # Where a limit ends the list, the nodes that carry most for their price are on it.
@@ -281,6 +289,7 @@ def start(
     *,
     min_values_bind: bool,
     caps: Caps,
+    stop: Stop | None = None,
 ) -> Packing:
     """A packing with no node yet.
 
@@ -291,8 +300,11 @@ def start(
         left: What the limits of each template still allow, shape (L,) each; it goes down.
         min_values_bind: Whether `minValues` is strict.
         caps: How many pods of a class a node takes.
+        stop: Asked now and then whether the cheapest nodes so far must do.
     """
-    return Packing(problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind, caps)
+    return Packing(
+        problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind, caps, stop
+    )
 
 
 def worth_of(problem: Problem, residual: Ints, templates: Sequence[int]) -> Bound:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.packer import demand, pack
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem, Template
 
 _PRICE_LEAST: Final = 1e-9
@@ -65,6 +66,8 @@ def cheapest(
     templates: Sequence[int],
     per_node_usd_per_hour: float,
     caps: Caps,
+    *,
+    stop: Stop | None = None,
 ) -> Purchase:
     """The cheapest nodes of `templates` for the pods that are left, limits and minValues left out of account.
 
@@ -74,6 +77,7 @@ def cheapest(
         templates: Equally welcome NodePools, as indices.
         per_node_usd_per_hour: What a node costs beside its instance.
         caps: How many pods of a class a node takes.
+        stop: Asked now and then whether the best so far must do.
     """
     rows = np.flatnonzero(residual)
     offered = [_columns(problem.templates[t], t, rows) for t in templates]
@@ -90,7 +94,8 @@ def cheapest(
             caps=caps.most[rows],
             groups=caps.groups[rows],
             group_caps=caps.most_of_group,
-        )
+        ),
+        stop,
     )
     owners = [
         (o.template, int(kind), max(float(price) + per_node_usd_per_hour, _PRICE_LEAST))

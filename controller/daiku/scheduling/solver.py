@@ -19,6 +19,7 @@ import numpy as np
 from daiku.scheduling import columns, packing, solution
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.min_values import Policy as MinValuesPolicy
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import Solution
 from daiku.scheduling.topology import begin, postponed, results, why_not
@@ -36,6 +37,7 @@ def solve(
     min_values_policy: MinValuesPolicy = "Strict",
     together: bool = False,
     careful: bool = False,
+    stop: Stop | None = None,
 ) -> Solution:
     """Place the pods of `problem`.
 
@@ -48,6 +50,8 @@ def solve(
             place; those that constraints between pods concern may still get more nodes.
         careful: Whether pods that constraints between pods concern are placed one by one, with nodes of their own. That
             is slow and dear, and done when something comes short that others relied on.
+        stop: Asked every few milliseconds of the search for cheaper nodes whether the best so far must do. Without it
+            the same problem has the same solution each time.
     """
     limits = [template.left.copy() for template in problem.templates]
     free = problem.nodes.free.copy()
@@ -72,6 +76,7 @@ def solve(
         limits,
         min_values_bind=min_values_policy == "Strict",
         caps=postponed.limits(waiting, len(residual)),
+        stop=stop,
     )
     residual = packed.residual[: len(residual)]
     while True:
@@ -90,6 +95,7 @@ def solve(
             min_values_policy=min_values_policy,
             together=together,
             careful=True,
+            stop=stop,
         )
     return _named(problem, placed, packed, placer, waiting)
 

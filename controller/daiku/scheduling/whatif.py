@@ -30,6 +30,7 @@ from daiku.scheduling.bound import Bound
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.outcome import Outcome, Refusal
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
@@ -61,6 +62,8 @@ class WhatIf:
     """NodePool -> its instance types."""
     _row_of: Mapping[str, int]
     """Pod that may have to move -> its class."""
+    _stop: Stop | None = None
+    """Asked now and then whether the cheapest nodes so far must do."""
 
     def without(
         self,
@@ -106,6 +109,7 @@ class WhatIf:
                 grow=new_nodes_most != 0,
                 min_values_policy=self.settings.min_values_policy,
                 together=new_nodes_most == 1,
+                stop=self._stop,
             )
         pods = tuple(sorted(pod for each in moved.values() for pod in each))
         return self._outcome(gone, pods, solved, new_nodes_most, below_usd_per_hour)
@@ -226,6 +230,8 @@ def prepare(
     catalogue: Catalogue,
     settings: Settings,
     placements: Mapping[str, str],
+    *,
+    stop: Stop | None = None,
 ) -> WhatIf:
     """Everything that is the same for all questions about `snapshot`.
 
@@ -234,6 +240,7 @@ def prepare(
         catalogue: What can be bought.
         settings: How pods are placed.
         placements: Where pending pods are expected, by this tick's word.
+        stop: Asked now and then whether the cheapest new nodes so far must do.
     """
     named = {s.claim_name or s.name: s.name for s in snapshot.state_nodes}
     names = {s.name: s.name for s in snapshot.state_nodes} | named
@@ -254,7 +261,7 @@ def prepare(
             preference_policy=settings.preference_policy,
         )
         expected |= solver.solve(asked, grow=False).placements
-    return _prepared(snapshot, catalogue, settings, expected)
+    return replace(_prepared(snapshot, catalogue, settings, expected), _stop=stop)
 
 
 def _prepared(

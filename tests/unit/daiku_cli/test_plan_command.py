@@ -53,6 +53,16 @@ def as_yaml(*objects: Any) -> bytes:
     return yaml.safe_dump_all(objects).encode()
 
 
+def test_a_time_box_of_nothing_still_plans_every_pod() -> None:
+    result = plan(
+        "--from", "-", "--format", "json", "--time-box", "0", given=as_yaml(workload(replicas=3))
+    )
+
+    found = json.loads(result.stdout)
+    assert sum(len(node["pods"]) for node in found["newNodes"]) == 3
+    assert not found["unschedulable"]
+
+
 def test_json_has_exactly_the_keys_that_programs_rely_on() -> None:
     result = plan("--from", "-", "--format", "json", given=as_yaml(workload(replicas=3)))
 

@@ -25,6 +25,17 @@ def test_settings_of_the_core_are_read_too() -> None:
     assert chosen.settings.batch_max == timedelta(seconds=3)
 
 
+def test_the_time_box_and_the_price_of_a_node_can_be_set() -> None:
+    chosen = options.read([*KWOK, "--per-node-cost=0.012"], {"SOLVE_MAX_DURATION": "500ms"})
+
+    assert chosen.settings.solve_max == timedelta(milliseconds=500)
+    assert chosen.settings.per_node_cost_usd_per_hour == 0.012
+    with pytest.raises(options.OptionsError, match="SOLVE_MAX_DURATION is '0s'"):
+        options.read(KWOK, {"SOLVE_MAX_DURATION": "0s"})
+    with pytest.raises(options.OptionsError, match="--per-node-cost is '-1'"):
+        options.read([*KWOK, "--per-node-cost=-1"], {})
+
+
 def test_a_pod_listens_on_its_own_address_and_a_laptop_on_the_loopback() -> None:
     assert options.read(KWOK, {"POD_IP": "10.0.3.7"}).bind_address == "10.0.3.7"
     assert options.read(KWOK, {}).bind_address == "127.0.0.1"

@@ -1,7 +1,8 @@
 """How long to search.
 
-The core has no clock. A caller that has one gives `stop`, which is asked between two steps of the search, a few
-milliseconds apart; without it the number of steps is set by the size of the problem.
+The number of steps is set by the size of the problem, so that the same problem is searched in the same way each time.
+The core has no clock: a caller that has one gives `stop`, which is asked between two steps, a few milliseconds apart,
+and cuts the search short.
 """
 
 from collections.abc import Callable

@@ -44,8 +44,6 @@ _CLASSES_MAX: Final = 256
 """Classes up to which patterns are worth their time; more are packed as clusters and repaired."""
 _CLASS_STEPS: Final = 20_000
 """Steps times classes that the search makes by default; about a second."""
-_PATIENCE: Final = 20
-"""How many times more steps a caller gets who says when to stop: after so many hardly anything is found."""
 _PROVEN: Final = 1 + 1e-6
 """Price over bound at which there is nothing left to find."""
 
@@ -55,8 +53,9 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
 
     Args:
         demand: What to pack, and the columns on offer.
-        stop: Asked every few milliseconds whether the best so far will do.
-        steps: Steps of the search at most. Without it, what suits the size of the problem; with `stop`, many more.
+        stop: Asked every few milliseconds whether the best so far must do.
+        steps: Steps of the search at most. Without it, what suits the size of the problem; so the answer is the same
+            each time unless `stop` cuts it short.
     """
     reduced = tables.tables(demand)
     if not len(reduced.counts):
@@ -64,9 +63,7 @@ def pack(demand: Demand, stop: Stop | None = None, steps: int | None = None) -> 
     if exact.states(reduced) <= exact.STATES_MAX:
         return answer.packing(reduced, exact.packed(reduced), None)
     least = bound.bound(reduced)
-    if steps is None:
-        steps = _steps(reduced) if stop is None else _PATIENCE * _steps(reduced)
-    fleet = search(reduced, least, Effort(steps, stop))
+    fleet = search(reduced, least, Effort(_steps(reduced) if steps is None else steps, stop))
     return answer.packing(reduced, fleet, least.usd_per_hour)
 
 
