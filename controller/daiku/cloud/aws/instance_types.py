@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daiku.cloud import errors
+from daiku.cloud.aws import branch_interfaces
 from daiku.cloud.aws.answers import Json, part, parts, words
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
@@ -135,7 +136,13 @@ def _extended(info: Mapping[str, Any]) -> dict[str, int]:
     def count(maker: str) -> int:
         return sum(g.get("Count", 0) for g in gpus if g.get("Manufacturer") == maker)
 
+    branches = branch_interfaces.count(
+        info["InstanceType"],
+        info["VCpuInfo"]["DefaultVCpus"],
+        part(info, "NetworkInfo").get("MaximumNetworkInterfaces", 0),
+    )
     return {
+        branch_interfaces.RESOURCE: branches,
         "nvidia.com/gpu": count("NVIDIA"),
         "amd.com/gpu": count("AMD"),
         "habana.ai/gaudi": count("Habana"),

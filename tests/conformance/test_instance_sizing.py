@@ -1,4 +1,8 @@
-"""What machines of EC2 give to pods. The figures of real types are those that Karpenter documents for AL2023."""
+"""What a node class makes of a machine's capacity: kubelet's settings, disks, interfaces.
+
+Source: Karpenter AWS v1.14.1, pkg/providers/instancetype/suite_test.go (overhead tables, maxPods, podsPerCore, reserved
+ENIs, ephemeral storage, EFA). The figures of real types are those that Karpenter documents for AL2023.
+"""
 
 from typing import Any
 
@@ -71,6 +75,67 @@ def test_allocatable_is_what_is_documented(
             "ephemeral-storage",
             19 * GIB,
             id="a threshold of 100% is off",
+        ),
+        pytest.param({"kubelet": {"podsPerCore": 0}}, "pods", 29, id="podsPerCore 0 is none"),
+        pytest.param(
+            {"kubelet": {"podsPerCore": 5}, "amiFamily": "Bottlerocket"},
+            "pods",
+            29,
+            id="Bottlerocket knows no podsPerCore",
+        ),
+        pytest.param(
+            {"kubelet": {"podsPerCore": 5}, "amiFamily": "Windows2022"},
+            "pods",
+            10,
+            id="Windows knows podsPerCore",
+        ),
+        pytest.param(
+            {"kubelet": {"kubeReserved": {"memory": "1Gi"}}},
+            "memory",
+            (7577 - 1024 - 100) * MIB,
+            id="reserved memory replaces what is reserved for pods",
+        ),
+        pytest.param(
+            {"kubelet": {"systemReserved": {"memory": "1Gi", "pid": "100"}}},
+            "memory",
+            (7577 - 11 * 29 - 255 - 1024 - 100) * MIB,
+            id="system reserved memory adds, and pids are nothing that pods ask for",
+        ),
+        pytest.param(
+            {"kubelet": {"evictionHard": {"memory.available": "500Mi"}}},
+            "memory",
+            (7577 - 11 * 29 - 255 - 500) * MIB,
+            id="an eviction threshold of memory",
+        ),
+        pytest.param(
+            {"kubelet": {"evictionHard": {"memory.available": "10%"}}},
+            "memory",
+            (7577 - 11 * 29 - 255) * MIB - 794_506_036,
+            id="an eviction threshold as a share, rounded up",
+        ),
+        pytest.param(
+            {"kubelet": {"evictionHard": {"memory.available": "100%"}}},
+            "memory",
+            (7577 - 11 * 29 - 255) * MIB,
+            id="no eviction by memory",
+        ),
+        pytest.param(
+            {"kubelet": {"evictionSoft": {"memory.available": "2Gi"}}},
+            "memory",
+            (7577 - 11 * 29 - 255 - 100) * MIB,
+            id="soft thresholds do not count",
+        ),
+        pytest.param(
+            {"kubelet": {"evictionHard": {"nodefs.available": "3Gi"}}},
+            "ephemeral-storage",
+            16 * GIB,
+            id="an eviction threshold of the disk",
+        ),
+        pytest.param(
+            {"kubelet": {"kubeReserved": {"ephemeral-storage": "2Gi"}}},
+            "ephemeral-storage",
+            16 * GIB,
+            id="reserved disk",
         ),
     ],
 )
