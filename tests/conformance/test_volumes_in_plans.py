@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests import build
+from tests.plans import Small
 
 from daiku.model import labels
 from daiku.model.node import Node
@@ -18,9 +19,7 @@ from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.topology import Spread
 from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from daiku.scheduling import audit, claims, problem, solver
 from daiku.scheduling.solution import Solution
-from daiku.settings import Settings
 
 EBS = "ebs.csi.aws.com"
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -84,22 +83,9 @@ class Case:
             CsiNode(meta=build.meta(name), limits={EBS: limit})
             for name, limit in (self.limits or {}).items()
         ]
-        objects = [*self.pods, *self.nodes, *self.bound, *WORLD, *csi_nodes]
-        catalogue = build.catalogue(*TYPES)
-        world = build.cluster(
-            *objects, build.node_pool(), build.node_class(), catalogue_of=catalogue
-        )
-        snapshot = world.snapshot(build.NOW)
-        solved = solver.solve(problem.build(self.pods, snapshot, catalogue))
-        given = claims.given_labels(TYPES)
-        creations = [
-            claims.create(n, TYPES, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
-            for i, n in enumerate(solved.new_nodes)
-        ]
-        made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
-        found = audit.audit(creations, solved.homes(made), snapshot, catalogue)
-        assert [v.message for v in found] == []
-        return solved
+        return Small(
+            pods=self.pods, there=[*self.nodes, *self.bound, *WORLD, *csi_nodes], types=TYPES
+        ).solve()
 
 
 def pod(*claims: str, name: str = "db", **fields: Any) -> Pod:

@@ -8,19 +8,17 @@ import random
 from dataclasses import replace
 
 import pytest
-from tests import build
+from tests import build, plans
 from tests.e2e import oracle
 
 from daiku.api import decode
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.model.taints import Taint
-from daiku.scheduling import audit, claims, problem, solver
-from daiku.settings import Settings
+from daiku.scheduling import problem, solver
 
 TYPES = build.family(sizes=(1, 2, 4), gib_per_cpu=4, zones=oracle.ZONES)
 CATALOGUE = build.catalogue(*TYPES)
-GIVEN = claims.given_labels(TYPES)
 CLUSTERS = 125
 """Per test and number of pods."""
 
@@ -53,13 +51,8 @@ def objections(seed: int, size: int) -> list[str]:
 
     solved = solver.solve(problem.build(pods, snapshot, CATALOGUE))
 
-    creations = [
-        claims.create(n, TYPES, Settings(), build.NOW, given=GIVEN, taken={}, purpose=str(i))
-        for i, n in enumerate(solved.new_nodes)
-    ]
-    homes = solved.homes({p: c.node_claim.meta.name for c in creations for p in c.pods})
-    found = audit.audit(creations, homes, snapshot, CATALOGUE)
-    return [f"seed {seed}, {size} pods: {v.message}" for v in found]
+    found = plans.objections(solved, snapshot, TYPES)
+    return [f"seed {seed}, {size} pods: {objection}" for objection in found]
 
 
 @pytest.mark.parametrize(

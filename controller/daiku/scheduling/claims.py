@@ -7,6 +7,7 @@ Source: Karpenter's NodeClaimTemplate.ToNodeClaim.
 """
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
@@ -22,6 +23,7 @@ from daiku.scheduling.problem import template_requirements
 from daiku.scheduling.solution import NewNode, RankedType
 from daiku.settings import Settings
 
+_RELAXED: Final = {labels.MIN_VALUES_RELAXED: "true"}
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 _TYPES_MOST: Final = 600
 """How far the list may grow for the sake of `minValues`."""
@@ -55,13 +57,16 @@ def create(
         Requirement.parse(labels.INSTANCE_TYPE, "In", [t.name for t in kept]),
         Requirement.parse(labels.CAPACITY_TYPE, "In", node.capacity_types),
     )
+    by_name = {t.name: t for t in types}
+    reachable = _reachable(requirements, [by_name[t.name] for t in kept])
     meta = _meta(
         node.pool,
         _name(node.pool, now, purpose, taken),
         _custom_labels(requirements, given),
-        annotations or {},
+        {**(annotations or {}), **(_RELAXED if reachable != requirements else {})},
         now,
     )
+    requirements = reachable
     claim = _claim(node.pool, meta, requirements, node.requests)
     return CreateNodeClaim(node_claim=claim, pods=node.pods)
 
@@ -133,6 +138,18 @@ def _claim(
         startup_taints=template.startup_taints,
         expire_after=template.expire_after,
         termination_grace_period=template.termination_grace_period,
+    )
+
+
+def _reachable(requirements: Requirements, kept: Sequence[InstanceType]) -> Requirements:
+    """`requirements` with no more `minValues` than `kept` has; the policy Strict makes no node that has fewer."""
+    return Requirements.of(
+        *(
+            replace(r, min_values=min(r.min_values, _distinct(kept, r)) or None)
+            if r.min_values
+            else r
+            for r in requirements
+        )
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daiku.model.requirements import Requirements
-from daiku.scheduling import bound, columns, purchase
+from daiku.scheduling import bound, columns, mixes, purchase
 from daiku.scheduling.bound import Bound
 from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
@@ -29,8 +29,6 @@ from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
 
-_MIXES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Weights of cpu against memory by which pods are preferred."""
 _JOIN_LOSS: Final = 0.97
 """Least share of worth per dollar that must be left when another requirement joins a node."""
 _FEWEST_WORTH: Final = 0.02
@@ -84,6 +82,18 @@ class Packing:
         First what is cheapest for all pods together; what that could not take into account (limits, minValues,
         custom labels that cannot be shared) is filled node by node.
         """
+        asked = self.residual.copy()
+        bound = self._fill(templates)
+        left = np.flatnonzero(self.residual)
+        if any(
+            self.problem.templates[t].hostings[row].types.any() for t in templates for row in left
+        ):
+            # Pods that a limit or minValues left without a node have no share in what the nodes cost.
+            bound = worth_of(self.problem, asked - self.residual, templates).usd_per_hour
+        self.lower_bound += bound
+
+    def _fill(self, templates: Sequence[int]) -> float:
+        """Make the nodes; the least that could carry every pod that `templates` can host."""
         least = worth_of(self.problem, self.residual, templates)
         worth = least.worth
         bought = purchase.cheapest(
@@ -94,7 +104,7 @@ class Packing:
             self.caps,
             stop=self.stop,
         )
-        self.lower_bound += max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
+        bound = max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
         # Where a limit ends the list, the nodes that carry most for their price are on it.
         carries = worth @ self.problem.requests
         for nodes in sorted(
@@ -109,8 +119,9 @@ class Packing:
                         if best is None or offer[0] > best[0]:
                             best = offer
             if best is None:
-                return
+                break
             self._take(best[1], columns.AMOUNT_MAX)
+        return bound
 
     def fill_one(self, templates: Sequence[int]) -> None:
         """Make the cheapest node of `templates` that holds every pod that is left, if there is one."""
@@ -225,7 +236,7 @@ class Packing:
             return
         requests = self.problem.requests[:, group.members]
         values = worth @ requests
-        filled = _fill(
+        filled = mixes.fill(
             template.allocatable[:, usable],
             requests,
             self.residual[group.members],
@@ -233,7 +244,7 @@ class Packing:
             _axes(self.problem),
         )
         worths = values @ filled
-        costs = np.tile(group.prices[usable], len(_MIXES)) + self.per_node_usd_per_hour
+        costs = np.tile(group.prices[usable], len(mixes.MIXES)) + self.per_node_usd_per_hour
         # Rounded, so that mixes that are equal but for the last bit tie, and the tie goes to the fuller node.
         per_dollar = np.round(worths / np.maximum(costs, 1e-9), 9)
         for column in np.lexsort((np.arange(len(costs)), -worths, -per_dollar)):
@@ -360,34 +371,3 @@ def _undominated(allocatable: Ints, prices: Floats) -> NDArray[np.intp]:
         if not (held >= allocatable[:, candidate][:, None]).all(axis=0).any():
             kept.append(int(candidate))
     return np.array(sorted(kept), dtype=np.intp)
-
-
-def _fill(room: Ints, requests: Ints, counts: Ints, values: Floats, axes: tuple[int, int]) -> Ints:
-    """Fill one node of each type in each mix, most worth for its room first; pods of each class, shape (M, K).
-
-    Args:
-        room: What each type offers, shape (R, T).
-        requests: What each class asks for, shape (R, M).
-        counts: Pods there are of each class, shape (M,).
-        values: What a pod of each class is worth, shape (M,).
-        axes: Rows of cpu and memory.
-    """
-    mixes, types = len(_MIXES), room.shape[1]
-    shares = requests[:, :, None] / np.maximum(room, 1)[:, None, :]
-    weight = np.ones((len(room), mixes))
-    for axis, of_axis in zip(axes, (np.array(_MIXES), 1 - np.array(_MIXES)), strict=True):
-        if axis >= 0:
-            weight[axis] = of_axis
-    size = np.einsum("rl,rmt->mlt", weight, shares).reshape(requests.shape[1], mixes * types)
-    order = np.argsort(-values[:, None] / np.maximum(size, 1e-12), axis=0, kind="stable")
-    left = np.tile(room, mixes)
-    filled = np.zeros((requests.shape[1], mixes * types), dtype=np.int64)
-    every = np.arange(mixes * types, dtype=np.intp)
-    divisors = np.where(requests > 0, requests, 1)
-    free = np.where(requests > 0, 0, columns.AMOUNT_MAX)
-    for chosen in order:
-        fits = (left // divisors[:, chosen] + free[:, chosen]).min(axis=0)
-        taken = np.clip(fits, 0, counts[chosen])
-        left -= requests[:, chosen] * taken
-        filled[chosen, every] = taken
-    return filled

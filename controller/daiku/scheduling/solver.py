@@ -74,7 +74,7 @@ def solve(
         np.append(residual, np.array([each.count for each in waiting], dtype=np.int64)),
         per_node_usd_per_hour,
         limits,
-        min_values_bind=min_values_policy == "Strict",
+        min_values_bind=True,
         caps=postponed.limits(waiting, len(residual)),
         stop=stop,
     )
@@ -82,7 +82,7 @@ def solve(
     while True:
         _place_on_existing(problem, free, residual, placed)
         if grow:
-            _place_on_new(problem, placer, packed, together=together)
+            _place_on_new(problem, placer, packed, min_values_policy, together=together)
         if not _relax(problem, residual, hopeless_only=together):
             break
     relied = packed.residual[len(residual) :].any() and not together
@@ -122,16 +122,25 @@ def _named(
 
 
 def _place_on_new(
-    problem: Problem, placer: Placer | None, packed: packing.Packing, *, together: bool
+    problem: Problem,
+    placer: Placer | None,
+    packed: packing.Packing,
+    min_values_policy: MinValuesPolicy,
+    *,
+    together: bool,
 ) -> None:
     if placer is not None:
         placer.join_all(packed.residual[: len(problem.counts)])
     templates = range(len(problem.templates))
     for _, equal in groupby(templates, key=lambda i: problem.templates[i].pool.weight):
-        if together:
-            packed.fill_one(tuple(equal))
-        else:
-            packed.fill(tuple(equal))
+        pools = tuple(equal)
+        fill = packed.fill_one if together else packed.fill
+        fill(pools)
+        if min_values_policy == "BestEffort" and packed.residual.any():
+            # Only for pods that cannot have a node otherwise, but before they go to a lighter NodePool.
+            packed.min_values_bind = False
+            fill(pools)
+            packed.min_values_bind = True
 
 
 def _relax(problem: Problem, residual: Ints, *, hopeless_only: bool) -> bool:

@@ -3,17 +3,16 @@
 from collections import Counter
 
 import numpy as np
-from tests import build
+from tests import build, plans
 
 from daiku.model import labels
 from daiku.model.pod import Pod
 from daiku.model.topology import AffinityTerm, Spread
-from daiku.scheduling import audit, claims, problem, solver
+from daiku.scheduling import problem, solver
 from daiku.scheduling.solution import Solution
 from daiku.scheduling.topology import postponed
 from daiku.scheduling.topology.bays import HostRules
 from daiku.scheduling.topology.postponed import Cap
-from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
 TYPES = [
@@ -60,20 +59,10 @@ def test_a_mix_of_spread_and_anti_affinity_stays_near_the_lower_bound() -> None:
     assert solved.usd_per_hour <= 1.05 * solved.lower_bound_usd_per_hour
 
 
-def objections(solved: Solution, snapshot: Snapshot) -> list[str]:
-    given = claims.given_labels(TYPES)
-    creations = [
-        claims.create(n, TYPES, Settings(), build.NOW, given=given, taken={}, purpose=str(i))
-        for i, n in enumerate(solved.new_nodes)
-    ]
-    made = {p: c.node_claim.meta.name for c in creations for p in c.pods}
-    return [v.message for v in audit.audit(creations, solved.homes(made), snapshot, CATALOGUE)]
-
-
 def test_every_constraint_holds_on_nodes_that_the_packer_chose() -> None:
     solved, snapshot = solve(MIXED)
 
-    assert objections(solved, snapshot) == []
+    assert plans.objections(solved, snapshot, TYPES) == []
     for app in ("hosts", "alone"):
         on = Counter(i for i, n in enumerate(solved.new_nodes) for p in n.pods if app in p)
         assert max(on.values()) == 1
@@ -84,7 +73,7 @@ def test_what_a_limit_keeps_from_being_bought_leaves_no_rule_broken() -> None:
 
     assert solved.unschedulable
     assert solved.new_nodes
-    assert objections(solved, snapshot) == []
+    assert plans.objections(solved, snapshot, TYPES) == []
 
 
 def test_pods_that_only_keep_away_from_each_other_are_a_cap() -> None:
