@@ -68,7 +68,7 @@ class Proposal:
     reason: str
     """Empty, Drifted or Underutilized."""
     method: str
-    """empty, drift, multi or single."""
+    """empty, drift, repack, multi or single."""
     claims: tuple[str, ...]
     """NodeClaims that go, in order."""
     node_pools: tuple[str, ...]
@@ -90,6 +90,39 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repacked:
+    """What all nodes that may go could become, as one search found it."""
+
+    considered: int
+    """Nodes that could have gone."""
+    gone: int
+    """Nodes that would go."""
+    made: int
+    """Nodes that would come."""
+    steps: int
+    """Into how many parts it is divided, each worth taking by itself."""
+    moved: int
+    """Pods that would be evicted."""
+    usd_per_hour_before: float
+    """All launched nodes, now."""
+    usd_per_hour_after: float
+    """The same after all steps."""
+    lower_bound_usd_per_hour: float
+    """No cluster that holds the pods that run can cost less."""
+
+    def __str__(self) -> str:
+        """One sentence for a person."""
+        if not self.steps:
+            return f"repacking any of {self.considered} nodes saves nothing that its moves would not cost"
+        return (
+            f"repacking {self.gone} of {self.considered} nodes into {self.made} new ones and the room of others, in "
+            f"{self.steps} steps with {self.moved} pods moved, takes the nodes from "
+            f"${self.usd_per_hour_before:.4f}/h to ${self.usd_per_hour_after:.4f}/h; no cluster that holds their pods "
+            f"costs less than ${self.lower_bound_usd_per_hour:.4f}/h"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What a method remembers that looks at all nodes, a part of them per tick."""
 
@@ -105,12 +138,16 @@ class Look:
     """It has seen all."""
     until: datetime | None = None
     """When a time alone makes a difference; None when none does."""
+    pause: timedelta = _CHANGED
+    """Between two looks when something has changed meanwhile: longer for a look that took long."""
+    repacked: Repacked | None = None
+    """What this look found that all nodes could become; None when that was not asked."""
 
     def again_at(self, changes: int) -> datetime:
         """When to look again, if by now there were so many changes."""
         if not self.complete:
             return self.at + _PART
-        due = self.at + (_CHANGED if changes != self.changes else _UNCHANGED)
+        due = self.at + (self.pause if changes != self.changes else _UNCHANGED)
         return due if self.until is None else min(due, self.until)
 
     def is_due(self, changes: int, now: datetime) -> bool:

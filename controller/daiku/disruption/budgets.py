@@ -6,7 +6,8 @@ so do those whose turn has come but who wait for their replacements.
 Source: Karpenter's BuildDisruptionBudgetMapping.
 """
 
-from collections.abc import Container
+from collections import Counter
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,6 +31,16 @@ class Allowance:
             return False
         self.left[pool] = left - 1
         return True
+
+    def take_all(self, pools: Iterable[str]) -> bool:
+        """Take a node of each of `pools`, as often as it is named; all of them, or none."""
+        names = list(pools)
+        return self.has_all(names) and all(self.take(name) for name in names)
+
+    def has_all(self, pools: Iterable[str]) -> bool:
+        """Whether a node of each of `pools` may go, as often as it is named."""
+        lefts = ((self.left.get(name, 0), count) for name, count in Counter(pools).items())
+        return all(left is None or left >= count for left, count in lefts)
 
     def has(self, pool: str) -> bool:
         """Whether one more node of `pool` may go."""

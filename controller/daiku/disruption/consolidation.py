@@ -1,8 +1,9 @@
 """Nodes whose pods fit elsewhere, or on something cheaper.
 
-Several at once first: the nodes that save the most per pod moved, as many as can go together. Then one by one, best
-first, a node of each NodePool in turn, so that no NodePool waits for another. A round looks at every node once, a part
-of it per tick; when nothing has changed since a round that found nothing, there is nothing to look at.
+All of them first (`repacking`). When no step of that can begin, several at once: the nodes that save the most per pod
+moved, as many as can go together. Then one by one, best first, a node of each NodePool in turn, so that no NodePool
+waits for another. A round looks at every node once, a part of it per tick; when nothing has changed since a round that
+found nothing, there is nothing to look at.
 
 Source: Karpenter's MultiNodeConsolidation and SingleNodeConsolidation. It ends a round after some minutes; here a
 round is counted in what-ifs and goes on where it stopped.
@@ -14,11 +15,11 @@ from datetime import timedelta
 from itertools import zip_longest
 from typing import Final
 
-from daiku.disruption import balanced
+from daiku.disruption import balanced, repacking
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
-from daiku.disruption.weighing import Weighing, of_consolidation
+from daiku.disruption.weighing import Together, Weighing, of_consolidation
 from daiku.model import labels
 from daiku.report import Kept, Look, Proposal
 
@@ -30,6 +31,10 @@ TOGETHER_MOST: Final = 100
 PART_PAUSE: Final = timedelta(seconds=2)
 """Between two parts of a round, so that a big cluster does not take all the time of a tick after the other."""
 LOOK: Final = "consolidation"
+_PAUSE: Final = timedelta(seconds=10)
+"""Between two rounds at least, when something has changed (Karpenter's interval)."""
+_PAUSE_OF_NODE: Final = timedelta(milliseconds=30)
+"""Pause for each node that a round repacks: it takes about a twentieth of that."""
 _NEEDED: Final = (labels.INSTANCE_TYPE, labels.CAPACITY_TYPE, labels.ZONE)
 """Labels by which a node's price is found."""
 
@@ -49,7 +54,7 @@ class Search:
 
 
 def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Look | None]:
-    """At most one proposal, and what is to be remembered of the round; None when nothing was looked at."""
+    """Proposals, and what is to be remembered of the round; None when nothing was looked at."""
     before, now = ground.snapshot.looks.get(LOOK), ground.now
     made = Findings()
     able = [c for c in candidates if _is_able(c, ground, made)]
@@ -64,21 +69,40 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Loo
     look = Look(at=now, changes=ground.snapshot.changes) if begins or before is None else before
     search = Search(ground, look, made)
     ranked = sorted(able, key=lambda c: (-_worth(c, ground), c.name))
-    found = _together([c for c in ranked if not c.is_dry], search) if begins else None
-    if found is not None:
-        # What it leaves is looked at anew, several at once first.
-        search.look = Look(at=now, changes=-1, complete=True)
+    if begins:
+        made.proposals += _at_once([c for c in ranked if not c.is_dry], search)
+    if made.proposals:
+        # What they leave is looked at anew, all at once first.
+        search.look = replace(search.look, changes=-1, complete=True)
     else:
         found = _one_by_one(ranked, search)
-    if found is not None:
-        made.proposals.append(found)
+        made.proposals += [found] if found is not None else []
     return made, search.look
 
 
-def again(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> str:
+def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:
+    """What several nodes could become together."""
+    proposals, repacked = repacking.find(ranked, search.ground, REASON)
+    pause = max(_PAUSE, repacked.considered * _PAUSE_OF_NODE)
+    search.look = replace(search.look, repacked=repacked, pause=pause)
+    if proposals:
+        return proposals
+    found = _together(ranked, search)
+    return [found] if found is not None else []
+
+
+def again(
+    proposal: Proposal, members: Sequence[Candidate], ground: Ground, together: Together
+) -> str:
     """Why a proposal is not right any more; empty when it still is.
 
     Source: Karpenter's validation, 15 seconds after the decision.
+
+    Args:
+        proposal: What was decided.
+        members: Of its nodes, those that may still be disrupted.
+        ground: This tick's view.
+        together: Moves that begin in this tick; one that is right is counted there.
     """
     if len(members) < len(proposal.claims):
         there = {c.name: True for c in members}
@@ -90,13 +114,17 @@ def again(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> s
             return f"churn: {candidate.name} is empty now"
         if not _is_able(candidate, ground, made):
             return f"churn: {candidate.name}: {made.kept[-1].message}"
-    for candidate in members:
-        if not ground.allowance(REASON).take(candidate.pool.meta.name):
-            return f"budget: NodePool {candidate.pool.meta.name} allows no more disruptions now"
-    weighing = _weigh(members, ground, is_single=proposal.method == "single")
+    pools = [c.pool.meta.name for c in members]
+    if not ground.allowance(REASON).take_all(pools):
+        return f"budget: NodePool {', '.join(dict.fromkeys(pools))} allows no more disruptions now"
+    if proposal.method == repacking.METHOD:
+        weighing = repacking.weigh(members, ground, together)
+    else:
+        weighing = _weigh(members, ground, is_single=proposal.method == "single")
     if weighing.refusal:
         return f"scheduling: {weighing.refusal}"
-    if len(weighing.new_nodes) != proposal.new_nodes:
+    # A step is one of several, whose new nodes are not told apart: what it saves is what counts.
+    if proposal.method != repacking.METHOD and len(weighing.new_nodes) != proposal.new_nodes:
         return f"scheduling: it would take {len(weighing.new_nodes)} new nodes now, not {proposal.new_nodes}"
     return ""
 

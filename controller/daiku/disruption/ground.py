@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from daiku.disruption import budgets, moves
+from daiku.disruption import budgets, moves, payback
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.moves import Move
@@ -17,6 +17,7 @@ from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.whatif import WhatIf
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Ground:
     """Asked now and then whether what is best so far must do."""
     _world: WhatIf | None = None
     _prices: Mapping[str, float] | None = None
+    _costs: payback.Costs | None = None
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property
@@ -59,6 +61,18 @@ class Ground:
         if self._prices is None:
             self._prices = prices.of_nodes(self.snapshot, self.catalogue)
         return self._prices
+
+    def moving(self, nodes: Iterable[StateNode], world: WhatIf) -> float:
+        """USD per hour that must be saved so that moving the pods of `nodes` pays; `world` says what room is worth."""
+        if self._costs is None:
+            self._costs = payback.Costs(world, payback.replicas(self.snapshot))
+        total = 0.0
+        for state_node in nodes:
+            pool = self.snapshot.node_pool(state_node.nodepool)
+            if pool is not None:
+                moved = (pod for pod in state_node.pods if pod.is_reschedulable)
+                total += self._costs.per_hour(moved, payback.horizon(pool))
+        return total
 
     def allowance(self, reason: str) -> Allowance:
         """What the budgets leave for `reason`; the same one each time, so what is taken stays taken."""

@@ -5,7 +5,7 @@ Source: Karpenter's disruption queue, which keeps the same in memory.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from daiku.disruption import record
 from daiku.disruption.record import Record
@@ -38,6 +38,10 @@ class Move:
         """Replacements that were asked for and are not there."""
         there = {s.claim_name: True for s in self.replacements}
         return tuple(name for name in self.record.replacements if name not in there)
+
+    def is_younger_than(self, most: timedelta, now: datetime) -> bool:
+        """Whether it began less than `most` ago."""
+        return self.since is None or now - self.since < most
 
     @property
     def pools(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ believed to last, the *horizon*. With a horizon of zero moves are free, as they 
 Source of the weights of deletion cost and priority: `disruption.cost`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -44,8 +45,7 @@ def movable(
         snapshot: All pods, to tell how large a share of its workload each is.
         now: The time; None to look at what would be possible once everybody has been quiet for long enough.
     """
-    running = [pod for s in snapshot.state_nodes for pod in s.pods]
-    costs = Costs(world, replicas(running))
+    costs = Costs(world, replicas(snapshot))
     found: list[Movable] = []
     for candidate in candidates:
         pool, node = candidate.pool, candidate.state_node
@@ -84,27 +84,24 @@ def weight(pod: Pod) -> float:
     return max(0.0, cost.of_eviction(pod))
 
 
-def replicas(pods: Iterable[Pod]) -> dict[str, int]:
-    """Active pods of each owner, by its uid."""
-    found: dict[str, int] = {}
-    for pod in pods:
-        if pod.is_active:
-            found[_owner(pod)] = found.get(_owner(pod), 0) + 1
-    return found
+def replicas(snapshot: Snapshot) -> dict[str, int]:
+    """Active pods of each owner that have a node, by its uid."""
+    running = (pod for s in snapshot.state_nodes for pod in s.pods if pod.is_active)
+    return dict(Counter(_owner(pod) for pod in running))
 
 
 class Costs:
     """What it costs to move pods of one snapshot."""
 
     def __init__(self, world: WhatIf, of_owner: Mapping[str, int]) -> None:
-        self._worth = world.worth_of_pods()
+        self._worth = world.worth()
         self._of_owner = of_owner
 
     def of(self, pod: Pod) -> float:
         """USD for moving `pod` once."""
         share = 1.0 / max(self._of_owner.get(_owner(pod), 1), 1)
         idle_hours = START / timedelta(hours=1)
-        worth = self._worth.get(pod.meta.key, 0.0)
+        worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
         return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share)
 
     def per_hour(self, pods: Iterable[Pod], lasting: timedelta) -> float:

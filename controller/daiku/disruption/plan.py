@@ -25,6 +25,7 @@ from daiku.disruption import (
 )
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
+from daiku.disruption.weighing import Together
 from daiku.model.instance_type import Catalogue
 from daiku.report import Kept, Look, Proposal
 from daiku.scheduling.packer.effort import Stop
@@ -95,7 +96,7 @@ def plan(
     started = _check_again(found, ground, made)
     rest = [c for c in found if c.name not in _claims(made.proposals) and c.name not in started]
     if catalogue.version:
-        _decide(rest, ground, made)
+        _decide(rest, ground, made, begun=bool(started))
     told = {each.node_claim: each for each in made.kept}
     made.kept = [told[name] for name in sorted(told)]
     if any(each.reason not in _OWN_TIME for each in made.kept):
@@ -107,6 +108,7 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
     """Act upon decisions that have rested and are still right; the NodeClaims that are told so."""
     started: list[str] = []
     by_name = {c.name: c for c in found}
+    together: Together | None = None
     for proposal in ground.snapshot.proposals:
         due = proposal.decided + REST
         if due > ground.now:
@@ -118,7 +120,8 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
             ]
             continue
         members = [by_name[name] for name in proposal.claims if name in by_name]
-        why = consolidation.again(proposal, members, ground)
+        together = together or Together(ground.world(), ground)
+        why = consolidation.again(proposal, members, ground, together)
         if why:
             message = f"Consolidation rejected: {proposal}, reason: {why}"
             for candidate in members:
@@ -131,7 +134,7 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
     return frozenset(started)
 
 
-def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption) -> None:
+def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begun: bool) -> None:
     by_name = {c.name: c for c in rest}
     empty = emptiness.plan(rest, ground)
     made.kept += empty.kept
@@ -140,7 +143,7 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption) -> None
         made.commands += _begin(proposal, [by_name[n] for n in proposal.claims], ground)
     if empty.proposals:
         return
-    if _drift(rest, ground, made) or made.proposals:
+    if _drift(rest, ground, made) or made.proposals or begun:
         return
     drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
     searched, look = consolidation.plan(rest, ground)

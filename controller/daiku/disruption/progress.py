@@ -43,7 +43,10 @@ class Progress:
 
 
 def plan(ground: Ground) -> Progress:
-    """Bring every move one step further; at most one what-if is asked per tick."""
+    """Bring every move one step further.
+
+    Those whose pods all have room beside each other are concluded together; of others one is weighed per tick.
+    """
     made = Progress()
     pdbs = candidates.Budgets.of(ground.snapshot)
     open_ones: dict[str, Allowance] = {}
@@ -65,16 +68,24 @@ def plan(ground: Ground) -> Progress:
             made.commands += marks.keep_pods_away(untainted)
         elif _waits(move, made, ground):
             continue
-        elif move.record.method not in _UNWEIGHED and weighed:
+        elif move.record.method in _UNWEIGHED or _has_places(move, ground):
+            made.commands += _conclude(move, open_ones[reason], ground, is_right=True)
+        elif weighed:
             made.wakes.append(ground.now + _SOON)
         else:
-            weighed = weighed or move.record.method not in _UNWEIGHED
+            weighed = True
             made.commands += _conclude(move, open_ones[reason], ground)
     for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
         made.commands += marks.let_off(
             (stray,), "CalledOff", "no disruption of this node is under way", ground.now
         )
     return made
+
+
+def _has_places(move: Move, ground: Ground) -> bool:
+    """Whether its pods have room on nodes that are ready, beside those of all other moves."""
+    pods = (p.meta.key for s in move.staying for p in s.pods if p.is_reschedulable)
+    return ground.world().are_placed(pods)
 
 
 def _is_being_written(move: Move, ground: Ground) -> bool:
@@ -161,8 +172,17 @@ def _names(state_node: StateNode) -> tuple[str, ...]:
     return written.replacements if written is not None else ()
 
 
-def _conclude(move: Move, allowance: Allowance, ground: Ground) -> Iterator[Command]:
-    """Everyone is marked and every replacement is there: delete, make replacements, or call off."""
+def _conclude(
+    move: Move, allowance: Allowance, ground: Ground, *, is_right: bool = False
+) -> Iterator[Command]:
+    """Everyone is marked and every replacement is there: delete, make replacements, or call off.
+
+    Args:
+        move: One whose turn has come.
+        allowance: What budgets leave.
+        ground: This tick's view.
+        is_right: Whether it is known already that every pod has a place.
+    """
     staying = move.staying
     refused = [s for s in staying if not allowance.take(s.nodepool)]
     if refused:
@@ -175,7 +195,7 @@ def _conclude(move: Move, allowance: Allowance, ground: Ground) -> Iterator[Comm
         yield from marks.end([s for s in staying if s not in busy], move.record.reason)
         yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
         return
-    if move.record.method == "static":
+    if is_right:
         yield from marks.end(staying, move.record.reason)
         return
     weighing = Weighing.of_move(move, ground)
@@ -197,14 +217,15 @@ def _replace(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> Iterat
         yield from _call_off(move, "LimitExceeded", message, ground)
         return
     yield from made
-    names = tuple(sorted(c.node_claim.meta.name for c in made))
-    yield from marks.begin(move.staying, replace(move.record, replacements=names), ground.now)
+    names = sorted((*move.record.replacements, *(c.node_claim.meta.name for c in made)))
+    written = replace(move.record, replacements=tuple(names))
+    yield from marks.begin(move.staying, written, ground.now)
 
 
 def _creations(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> list[CreateNodeClaim]:
     taken = dict.fromkeys(ground.snapshot.by_name)
     made: list[CreateNodeClaim] = []
-    for number, node in enumerate(new_nodes):
+    for number, node in enumerate(new_nodes, start=len(move.record.replacements)):
         types = ground.catalogue.instance_types[node.pool.template.node_class]
         creation = claims.create(
             node,

@@ -29,7 +29,7 @@ class Record:
     reason: str
     """Empty, Drifted or Underutilized."""
     method: str
-    """empty, drift, static, multi or single."""
+    """empty, drift, static, repack, multi or single."""
     claims: tuple[str, ...]
     """NodeClaims that go, in order."""
     replacements: tuple[str, ...] = ()

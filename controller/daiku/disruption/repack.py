@@ -25,6 +25,7 @@ import numpy as np
 
 from daiku.disruption import steps
 from daiku.disruption.steps import Movable, Step
+from daiku.report import Repacked
 from daiku.scheduling.columns import Floats
 from daiku.scheduling.outcome import Outcome
 from daiku.scheduling.whatif import WhatIf
@@ -59,18 +60,23 @@ class Repack:
     considered: int
     """Nodes that could have gone."""
 
+    @property
+    def figures(self) -> Repacked:
+        """The same in numbers."""
+        return Repacked(
+            considered=self.considered,
+            gone=sum(len(step.gone) for step in self.steps),
+            made=sum(len(step.launched) for step in self.steps),
+            steps=len(self.steps),
+            moved=self.moved,
+            usd_per_hour_before=self.usd_per_hour_before,
+            usd_per_hour_after=self.usd_per_hour_after,
+            lower_bound_usd_per_hour=self.lower_bound_usd_per_hour,
+        )
+
     def __str__(self) -> str:
         """One sentence for a person."""
-        if not self.steps:
-            return f"repacking any of {self.considered} nodes saves nothing that its moves would not cost"
-        gone = sum(len(step.gone) for step in self.steps)
-        made = sum(len(step.launched) for step in self.steps)
-        return (
-            f"repacking {gone} of {self.considered} nodes into {made} new ones and the room of others, in "
-            f"{len(self.steps)} steps with {self.moved} pods moved, takes the nodes from "
-            f"${self.usd_per_hour_before:.4f}/h to ${self.usd_per_hour_after:.4f}/h; no cluster that holds their pods "
-            f"costs less than ${self.lower_bound_usd_per_hour:.4f}/h"
-        )
+        return str(self.figures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,18 +91,21 @@ class _Search:
     """What emptying each costs, as USD per hour over its horizon, shape (N,)."""
     worth: Floats
     """USD per hour of a unit of each resource, shape (R,)."""
+    closed: frozenset[str]
+    """Nodes that shall take no pod."""
 
     def weighed(self, gone: Sequence[int]) -> float:
         """About what it would cost if these went: new nodes at the price of the lower bound, moves included."""
         names = self._names(gone)
-        outcome = self.world.without(names, new_nodes_most=0)
+        outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
         rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
         kept = float(self.price.sum() - self.price[list(gone)].sum())
         return kept + _NEW_LOSS * float(self.worth @ rest) + float(self.moving[list(gone)].sum())
 
     def solved(self, gone: Sequence[int]) -> tuple[float, Outcome]:
         """What it would cost, and how."""
-        outcome = self.world.without(self._names(gone))
+        names = self._names(gone)
+        outcome = self.world.without(names, closed=self.closed - names)
         if outcome.refusal is not None:
             return np.inf, outcome
         left = float(self.price.sum() - self.price[list(gone)].sum())
@@ -107,24 +116,24 @@ class _Search:
 
 
 def search(
-    world: WhatIf, movable: Sequence[Movable], *, tries: int = 24, stop: Stop | None = None
+    world: WhatIf,
+    movable: Sequence[Movable],
+    *,
+    closed: frozenset[str] = frozenset(),
+    tries: int = 24,
+    stop: Stop | None = None,
 ) -> Repack:
     """The cheapest end state that is found.
 
     Args:
         world: The snapshot, ready to be asked.
         movable: Nodes that may go, in the order of names.
+        closed: Nodes that shall take no pod while they stay.
         tries: How many changes of the best set are tried.
         stop: Asked between two tries whether the best so far will do.
     """
     least = world.bound()
-    found = _Search(
-        world,
-        movable,
-        np.array([each.usd_per_hour for each in movable]),
-        np.array([each.moving_usd_per_hour for each in movable]),
-        least.worth,
-    )
+    found = _search(world, movable, least.worth, closed)
     before = world.total_usd_per_hour
     way: tuple[Step, ...] = ()
     if movable and least.usd_per_hour > 0:
@@ -148,6 +157,27 @@ def search(
     )
 
 
+def ranked(world: WhatIf, movable: Sequence[Movable]) -> list[Movable]:
+    """The nodes that are least worth keeping first."""
+    return [movable[i] for i in reversed(_order(_search(world, movable, world.bound().worth)))]
+
+
+def _search(
+    world: WhatIf,
+    movable: Sequence[Movable],
+    worth: Floats,
+    closed: frozenset[str] = frozenset(),
+) -> _Search:
+    return _Search(
+        world,
+        movable,
+        np.array([each.usd_per_hour for each in movable]),
+        np.array([each.moving_usd_per_hour for each in movable]),
+        worth,
+        closed,
+    )
+
+
 def _values(search: _Search) -> tuple[Floats, Floats]:
     """What the room of each movable node, and what its pods take of it, is worth in USD per hour, shape (N,)."""
     names = [each.name for each in search.movable]
@@ -156,12 +186,18 @@ def _values(search: _Search) -> tuple[Floats, Floats]:
     return search.worth @ world.free_on(names) + content, content
 
 
-def _sets(search: _Search) -> tuple[list[int], list[int]]:
-    """Nodes, those that are most worth keeping first, and how many to keep, the most promising number first."""
+def _order(search: _Search) -> list[int]:
+    """Nodes, those that are most worth keeping first."""
     room, content = _values(search)
     price = np.maximum(search.price, _PENNY)
     score: Floats = np.round((room + _CONTENT * content + search.moving) / price, 9)
-    order: list[int] = np.argsort(-score, kind="stable").tolist()
+    return np.argsort(-score, kind="stable").tolist()
+
+
+def _sets(search: _Search) -> tuple[list[int], list[int]]:
+    """Nodes, those that are most worth keeping first, and how many to keep, the most promising number first."""
+    room, content = _values(search)
+    order = _order(search)
     covered: Floats = np.cumsum(room[order])
     enough = int(np.count_nonzero(covered < content.sum())) + 1
     weighed: dict[int, float] = {}

@@ -81,7 +81,11 @@ def _settled(
     pods = {name: {r: list(p) for r, p in world.classes_on(name).items()} for name in names}
     left = np.array([world.counts_of(world.pods_on(name)) for name in names])
     total = np.maximum(left.sum(axis=1), 1)
-    wanted = [world.counts_of(node.pods) for node in outcome.new_nodes]
+    # Pods that wait, and were expected on a node that goes, are no part of any step.
+    moved = dict.fromkeys(outcome.moved)
+    wanted = [
+        world.counts_of(pod for pod in node.pods if pod in moved) for node in outcome.new_nodes
+    ]
     onto_staying = left.sum(axis=0) - sum(wanted, np.zeros(left.shape[1], dtype=np.int64))
     for whole in (True, False):
         for position in range(len(names)):

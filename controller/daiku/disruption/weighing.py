@@ -5,6 +5,7 @@ Source: Karpenter's computeConsolidation, filterOutSameType and computeSpotToSpo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from daiku.disruption.ground import Ground
@@ -17,6 +18,8 @@ from daiku.state.statenode import StateNode
 
 WIDTH: Final = 15
 """Cheaper spot types that must be left to choose from before a spot node makes place for another one."""
+PATIENCE: Final = timedelta(minutes=5)
+"""How long after its beginning a move may still find that it takes more replacements."""
 SPOT_TO_SPOT: Final = "SpotToSpotConsolidation"
 
 
@@ -28,19 +31,26 @@ class Weighing:
     refusal: str = ""
     """Why not, with numbers; empty when it would be right."""
     saves_usd_per_hour: float = 0.0
+    made_usd_per_hour: float = 0.0
+    """What all nodes cost that would be made for this move and for those that begin with it."""
 
     @classmethod
     def of_move(cls, move: Move, ground: Ground) -> "Weighing":
         """Whether a move under way is right, with the nodes of all others gone.
 
-        Once it has its replacements no more are made for it.
+        Pods fill several nodes that are there less well than they were packed on paper. So where a move may make
+        several replacements, it may make some more when the first are there, as long as it pays with all of them.
         """
         staying = move.staying
         others = ground.members - frozenset(s.claim_name for s in staying)
         world = ground.world_with(others)
+        made = move.replacements
+        may_grow = not made or move.is_younger_than(PATIENCE, ground.now)
         if move.record.method == "drift":
-            return of_drift(world, staying, can_grow=not move.record.replacements)
-        if move.record.replacements:
+            return of_drift(world, staying, can_grow=may_grow)
+        if move.record.method == "repack" and may_grow:
+            return Together(world, ground).weigh(staying, made)
+        if made:
             outcome = world.without(_names(staying), new_nodes_most=0)
             return _refused(outcome) or cls()
         return of_consolidation(world, staying, ground, is_single=move.record.method == "single")
@@ -61,6 +71,7 @@ def of_consolidation(
     """Whether the pods fit elsewhere, or on one node that is cheaper than these together."""
     gone = _names(nodes)
     price = sum(world.usd_per_hour.get(name, 0.0) for name in gone)
+    moving = ground.moving(nodes, world)
     outcome = world.without(
         gone, new_nodes_most=1, below_usd_per_hour=price, closed=ground.unquiet() - gone
     )
@@ -68,7 +79,7 @@ def of_consolidation(
     if refused is not None:
         return refused
     if not outcome.new_nodes:
-        return Weighing(saves_usd_per_hour=outcome.saved_usd_per_hour)
+        return _paid(outcome.saved_usd_per_hour, moving)
     (node,) = outcome.new_nodes
     if not is_single:
         narrowed = _not_the_same_again(node, nodes, world, price)
@@ -77,19 +88,89 @@ def of_consolidation(
                 refusal="the cheapest replacement is of the type of one of the nodes themselves"
             )
         node = narrowed
-    if labels.SPOT in node.capacity_types and all(_is_spot(s) for s in nodes):
-        if ground.settings.extra.get(SPOT_TO_SPOT) != "true":
-            return Weighing(
-                refusal=f"{SPOT_TO_SPOT} is disabled, can't replace a spot node with a spot node"
-            )
-        if is_single:
-            if len(node.types) < WIDTH:
-                return Weighing(
-                    refusal=f"{SPOT_TO_SPOT} requires {WIDTH} cheaper instance type options than the current "
-                    f"candidate to consolidate, got {len(node.types)}"
-                )
-            node = _cut(node)
-    return Weighing(new_nodes=(node,), saves_usd_per_hour=price - node.usd_per_hour)
+    against = _spot_to_spot((node,), nodes, ground, is_single=is_single)
+    if against:
+        return Weighing(refusal=against)
+    if is_single and _is_spot_to_spot((node,), nodes):
+        node = _cut(node)
+    return _paid(price - node.usd_per_hour, moving, (node,))
+
+
+@dataclass(slots=True)
+class Together:
+    """Moves that begin together. Each is weighed as if those before it had been made, and has to pay by itself."""
+
+    world: WhatIf
+    ground: Ground
+    _gone: frozenset[str] = frozenset()
+    _made_usd_per_hour: float = 0.0
+
+    def weigh(self, nodes: Sequence[StateNode], made: Sequence[StateNode] = ()) -> Weighing:
+        """Whether the pods fit elsewhere and on any number of new nodes that are cheaper than these together.
+
+        Args:
+            nodes: Nodes that would go.
+            made: Nodes that were made for them already, and are paid for.
+        """
+        names, there, known = _names(nodes), _names(made), self.world.usd_per_hour
+        price = sum(known.get(name, 0.0) for name in names)
+        price -= sum(known.get(name, 0.0) for name in there)
+        moving = self.ground.moving(nodes, self.world)
+        if moving >= price:
+            return _paid(price, moving)
+        gone = self._gone | names
+        outcome = self.world.without(
+            gone,
+            below_usd_per_hour=self._made_usd_per_hour + price - moving,
+            closed=self.ground.unquiet() - gone - there,
+        )
+        refused = _refused(outcome)
+        if refused is not None:
+            return refused
+        single = len(nodes) == len(outcome.new_nodes) == 1
+        against = _spot_to_spot(outcome.new_nodes, nodes, self.ground, is_single=single)
+        if against:
+            return Weighing(refusal=against)
+        new = outcome.new_usd_per_hour
+        saved = price - (new - self._made_usd_per_hour)
+        return replace(_paid(saved, moving, outcome.new_nodes), made_usd_per_hour=new)
+
+    def take(self, nodes: Sequence[StateNode], weighing: Weighing) -> None:
+        """Count a move that was found right for those that follow."""
+        self._gone |= _names(nodes)
+        self._made_usd_per_hour = weighing.made_usd_per_hour
+
+
+def _paid(saved: float, moving: float, new_nodes: tuple[NewNode, ...] = ()) -> Weighing:
+    """The move, if it saves more than its evictions cost; where these are free, nodes may go that cost nothing."""
+    if saved <= moving and (moving > 0 or new_nodes):
+        return Weighing(
+            refusal=f"it would save ${saved:.4f}/h, and moving its pods costs ${moving:.4f}/h over the payback horizon"
+        )
+    return Weighing(new_nodes=new_nodes, saves_usd_per_hour=saved)
+
+
+def _is_spot_to_spot(new_nodes: Sequence[NewNode], nodes: Sequence[StateNode]) -> bool:
+    return all(_is_spot(s) for s in nodes) and any(
+        labels.SPOT in node.capacity_types for node in new_nodes
+    )
+
+
+def _spot_to_spot(
+    new_nodes: Sequence[NewNode], nodes: Sequence[StateNode], ground: Ground, *, is_single: bool
+) -> str:
+    """Why spot nodes must not be replaced with spot nodes; empty when they may, or are not."""
+    if not _is_spot_to_spot(new_nodes, nodes):
+        return ""
+    if not ground.settings.is_on(SPOT_TO_SPOT):
+        return f"{SPOT_TO_SPOT} is disabled, can't replace a spot node with a spot node"
+    width = min(len(node.types) for node in new_nodes)
+    if is_single and width < WIDTH:
+        return (
+            f"{SPOT_TO_SPOT} requires {WIDTH} cheaper instance type options than the current "
+            f"candidate to consolidate, got {width}"
+        )
+    return ""
 
 
 def _not_the_same_again(

@@ -30,8 +30,8 @@ _BARRED: Final = frozenset(
 )  # fmt: skip
 """Reasons for which a node is no candidate at all, whatever it would save."""
 _CONSOLIDATION: Final = frozenset({"Empty", "Underutilized"})
-_TYPES: Final = frozenset({"empty", "multi", "single"})
-"""Methods that Karpenter counts as types of consolidation."""
+_TYPES: Final = frozenset({"empty", "multi", "single", "repack"})
+"""Methods that count as types of consolidation; repack is not one of Karpenter's."""
 _REMEMBERED: Final = 1000
 """Disruptions that are known to be counted; more are not under way at a time."""
 

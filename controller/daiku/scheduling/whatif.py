@@ -62,6 +62,8 @@ class WhatIf:
     """NodePool -> its instance types."""
     _row_of: Mapping[str, int]
     """Pod that may have to move -> its class."""
+    _expected: Mapping[str, str]
+    """Pod that waits, or whose node is on its way out -> the node that it is expected on; all of them have room."""
     _stop: Stop | None = None
     """Asked now and then whether the cheapest nodes so far must do."""
 
@@ -114,6 +116,11 @@ class WhatIf:
         pods = tuple(sorted(pod for each in moved.values() for pod in each))
         return self._outcome(gone, pods, solved, new_nodes_most, below_usd_per_hour)
 
+    def are_placed(self, pods: Iterable[str]) -> bool:
+        """Whether all these pods, which wait or will, have room on nodes that are ready, beside all others that do."""
+        column = ((self._column.get(self._expected.get(pod, ""))) for pod in pods)
+        return all(index is not None and index not in self._closed for index in column)
+
     def pods_on(self, name: str) -> tuple[str, ...]:
         """Pods that would have to move if the node went, class by class."""
         return tuple(pod for pods in self._movable.get(name, {}).values() for pod in pods)
@@ -138,10 +145,9 @@ class WhatIf:
         running = np.where(first, whole.counts, 0)
         return packing.worth_of(whole, running, range(len(whole.templates)))
 
-    def worth_of_pods(self) -> dict[str, float]:
-        """What the room is worth that each pod takes which may have to move, in USD per hour."""
-        each: list[float] = (self.bound().worth @ self.whole.requests).tolist()
-        return {pod: each[row] for pod, row in self._row_of.items()}
+    def worth(self) -> dict[str, float]:
+        """USD per hour of a unit of each resource that pods ask for, by the lower bound."""
+        return dict(zip(self.whole.resources, self.bound().worth.tolist(), strict=True))
 
     def free_on(self, names: Sequence[str]) -> Ints:
         """What each node has left for pods, 0 for those that take none, shape (R, len(names))."""
@@ -211,12 +217,15 @@ class WhatIf:
         )
 
     def _below(self, made: tuple[NewNode, ...], below: float) -> tuple[NewNode, ...] | None:
-        """The nodes with the types that keep their price together below `below`; None when there is no such choice."""
+        """The nodes with the types that keep their price together below `below`; None when there is no such choice.
+
+        What is left below is shared out among them, so that it holds for any choice of their types.
+        """
         bind = self.settings.min_values_policy == "Strict"
         total = sum(node.usd_per_hour for node in made)
         kept: list[NewNode] = []
         for node in made:
-            ceiling = below - (total - node.usd_per_hour)
+            ceiling = below * (node.usd_per_hour / total) if total > 0 else below
             types = self._types[node.pool.meta.name]
             cheaper = narrowing.below(node, types, ceiling, min_values_bind=bind)
             if cheaper is None:
@@ -310,6 +319,7 @@ def _prepared(
         ),
         _types={t.pool.meta.name: t.types for t in whole.templates},
         _row_of=row_of,
+        _expected=expected,
         total_usd_per_hour=sum(usd_per_hour.values()),
     )
 

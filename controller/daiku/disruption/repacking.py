@@ -1,0 +1,94 @@
+"""Repacking as a method: as many of the steps to a cheaper end state as budgets let begin now.
+
+A search says what all nodes that may go could become, and how to get there (`repack`). Its steps become proposals of
+their own, which rest, are checked again, begin, wait for their replacements and are called off each by itself. So
+whichever of them come to nothing, the others were worth it; and what is left is searched anew from where they led.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from daiku.disruption import balanced, payback, repack
+from daiku.disruption.budgets import Allowance
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+from daiku.disruption.method import propose
+from daiku.disruption.steps import Step
+from daiku.disruption.weighing import Together, Weighing
+from daiku.report import Proposal, Repacked
+
+METHOD: Final = "repack"
+STEPS_MOST: Final = 100
+"""Steps that begin in one tick at most."""
+
+
+def find(
+    candidates: Sequence[Candidate], ground: Ground, reason: str
+) -> tuple[list[Proposal], Repacked]:
+    """Steps that can begin now, each worth it when those before it are made, and what all of them would come to.
+
+    Args:
+        candidates: Nodes that may be consolidated.
+        ground: This tick's view.
+        reason: For which budgets count.
+    """
+    world = ground.world()
+    movable = payback.movable(candidates, world, ground.snapshot, ground.now)
+    found = repack.search(world, movable, closed=ground.unquiet(), stop=ground.stop)
+    by_node = {c.state_node.name: c for c in candidates}
+    made = _begun(found.steps, by_node, ground, reason)
+    if found.steps and not made:
+        # Every step is too large for the budgets: what could those become that may go now?
+        left = Allowance(dict(ground.allowance(reason).left))
+        few = [m for m in repack.ranked(world, movable) if left.take(m.pool)]
+        if len(few) < len(movable):
+            few.sort(key=lambda m: m.name)
+            smaller = repack.search(world, few, closed=ground.unquiet(), stop=ground.stop)
+            made = _begun(smaller.steps, by_node, ground, reason)
+    return made, found.figures
+
+
+def _begun(
+    steps: Sequence[Step], by_node: Mapping[str, Candidate], ground: Ground, reason: str
+) -> list[Proposal]:
+    """Of the steps those that can begin now, together."""
+    together, allowance = Together(ground.world(), ground), ground.allowance(reason)
+    made: list[Proposal] = []
+    for step in steps[:STEPS_MOST]:
+        members = [by_node[name] for name in step.gone]
+        pools = [c.pool.meta.name for c in members]
+        if not allowance.has_all(pools):
+            continue
+        weighing = weigh(members, ground, together)
+        if weighing.refusal:
+            continue
+        allowance.take_all(pools)
+        made.append(_proposal(step, members, weighing.saves_usd_per_hour, ground, reason))
+    return made
+
+
+def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> Weighing:
+    """Whether a step is right beside those that begin together with it; if so, it is counted there."""
+    nodes = [c.state_node for c in members]
+    weighing = together.weigh(nodes)
+    if weighing.refusal:
+        return weighing
+    against = balanced.objection(members, weighing.saves_usd_per_hour, ground)
+    if against:
+        return Weighing(refusal=against)
+    together.take(nodes, weighing)
+    return weighing
+
+
+def _proposal(
+    step: Step, members: Sequence[Candidate], saves: float, ground: Ground, reason: str
+) -> Proposal:
+    return propose(
+        members,
+        ground,
+        reason=reason,
+        method=METHOD,
+        new_nodes=len(step.launched),
+        detail=", ".join(node.types[0].name for node in step.launched),
+        saves_usd_per_hour=saves,
+    )
