@@ -1,6 +1,6 @@
 """What is kept from one snapshot to the next is what would be worked out anew."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,10 +16,11 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
 from daiku.model.taints import Taint
 from daiku.model.topology import AffinityTerm, Spread
-from daiku.scheduling import problem
+from daiku.scheduling import problem, solver
 from daiku.scheduling.problem import Problem
 from daiku.state.cluster import Cluster
-from daiku.state.snapshot import Derived, Snapshot
+from daiku.state.derived import Derived
+from daiku.state.snapshot import Snapshot
 
 NAMES = ("a", "b", "c")
 WEB = build.needs(build.require("app", "In", "web"))
@@ -86,9 +87,11 @@ def steps() -> st.SearchStrategy[Step]:
     )
 
 
-def _built(snapshot: Snapshot) -> Problem:
+def _built(snapshot: Snapshot, expected_on: Mapping[str, str] | None = None) -> Problem:
+    expected = expected_on or {}
     wanted = [build.pod("new", labels={"app": "web"}, spread=SPREAD), *snapshot.waiting]
-    return problem.build(wanted, snapshot, build.catalogue())
+    wanted = [pod for pod in wanted if pod.meta.key not in expected]
+    return problem.build(wanted, snapshot, build.catalogue(), expected_on=expected)
 
 
 def _said(built: Problem) -> list[object]:
@@ -108,13 +111,19 @@ def _said(built: Problem) -> list[object]:
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
-@given(st.lists(steps(), max_size=12))
-def test_a_problem_is_the_same_whether_its_nodes_were_known_before_or_not(made: list[Step]) -> None:
+@given(st.lists(st.tuples(steps(), st.booleans(), st.booleans()), max_size=14))
+def test_a_problem_is_the_same_whether_its_nodes_were_known_before_or_not(
+    made: list[tuple[Step, bool, bool]],
+) -> None:
     history = History()
     history.see(build.node_class(), build.node_pool(limits={"cpu": "100"}))
-    for step in made:
+    for step, is_seen, is_built in made:
         step(history)
+        if not is_seen:
+            continue
         seen = history.cluster.snapshot(build.NOW)
+        if not is_built:
+            continue
         anew = build.cluster(*history.objects.values()).snapshot(build.NOW)
 
         assert [(s.node, s.claim, s.pods) for s in seen.state_nodes] == [
@@ -123,6 +132,44 @@ def test_a_problem_is_the_same_whether_its_nodes_were_known_before_or_not(made: 
         said = _said(_built(seen))
         assert said == _said(_built(replace(seen, of_nodes=Derived())))
         assert said == _said(_built(anew))
+        assert solver.solve(_built(seen)) == solver.solve(_built(anew))
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(st.lists(st.tuples(steps(), st.booleans()), max_size=12), st.sampled_from(NAMES))
+def test_a_pod_that_is_expected_on_a_node_counts_there_as_if_it_ran(
+    made: list[tuple[Step, bool]], name: str
+) -> None:
+    history = History()
+    history.see(build.node_class(), build.node_pool())
+    for step, is_built in made:
+        step(history)
+        if is_built:
+            _built(history.cluster.snapshot(build.NOW))
+    seen = history.cluster.snapshot(build.NOW)
+    node = f"node-{name}"
+    ran = [replace(pod, node_name=node) for pod in seen.waiting]
+    before = _counted(_built(seen, {pod.meta.key: node for pod in ran}))
+
+    history.see(*ran)
+
+    if node in seen.by_name:
+        assert before == _counted(_built(history.cluster.snapshot(build.NOW)))
+
+
+def _counted(built: Problem) -> dict[object, object]:
+    """What each counter says, wherever it stands."""
+    topology = built.topology
+    assert topology is not None
+    rows = topology.host_rows
+    return {
+        counter: (
+            topology.on_nodes[rows[index]].tolist() if index in rows else None,
+            topology.in_domains.get(index, {}),
+            topology.totals.get(index, 0),
+        )
+        for index, counter in enumerate(topology.counters)
+    }
 
 
 def test_a_pod_without_a_node_leaves_all_that_is_known_of_nodes_in_place() -> None:

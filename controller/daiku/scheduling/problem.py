@@ -17,9 +17,8 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
-from daiku.model.taints import Taint
 from daiku.model.topology import HostPort
-from daiku.scheduling import attachments, classes, columns, expected, hosting
+from daiku.scheduling import attachments, classes, columns, existing, hosting
 from daiku.scheduling import catalogue as catalogue_columns
 from daiku.scheduling.attachments import Attachments
 from daiku.scheduling.catalogue import Types
@@ -30,8 +29,7 @@ from daiku.scheduling.preferences import Policy
 from daiku.scheduling.topology import cells, counts, rules, sites
 from daiku.scheduling.topology.counts import Topology
 from daiku.state import readiness
-from daiku.state.snapshot import Derived, Snapshot
-from daiku.state.statenode import StateNode
+from daiku.state.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,8 +139,7 @@ def build(
         staying: Those of `pods` that count where they run: they may be asked to move later (`editing`).
     """
     usable, unusable = _usable(snapshot, catalogue)
-    once = snapshot.derived().once
-    bound = list(once("bound", lambda: [p for s in snapshot.state_nodes for p in s.anti_affine]))
+    bound = list(existing.keeping_others_away(snapshot))
     bound += [p for p in snapshot.waiting if p.pod_anti_affinity and expected_on]
     seen = classes.seen_labels(pods, bound)
     volumes = attachments.survey(pods, snapshot, expected_on or {})
@@ -155,7 +152,6 @@ def build(
     )
     rows, origin, relaxed = _rungs(counted)
     frame = _frame(snapshot, catalogue, rows, volumes)
-    ordered = once("ordered", lambda: _ordered(snapshot))
     templates = tuple(_template(pool, frame) for pool in usable)
     sizes = [
         len(c.pods) if i == o else 0 for i, (c, o) in enumerate(zip(rows, origin, strict=True))
@@ -164,7 +160,6 @@ def build(
     if seen is not None or any(c.pod_class.host_ports for c in counted):
         topology = _topology(
             frame,
-            ordered,
             templates,
             bound,
             moving=[p for p in pods if p.meta.key not in staying],
@@ -176,7 +171,7 @@ def build(
         counted=rows,
         requests=frame.requests,
         counts=np.array(sizes, dtype=np.int64),
-        nodes=_nodes(frame, ordered, taken or {}),
+        nodes=_nodes(frame, taken or {}),
         templates=templates,
         origin=np.array(origin, dtype=np.int64),
         relaxed=np.array(relaxed, dtype=np.int64),
@@ -205,7 +200,6 @@ def _frame(
 
 def _topology(
     frame: _Frame,
-    ordered: Sequence[StateNode],
     templates: Iterable[Template],
     bound: Sequence[Pod],
     *,
@@ -215,22 +209,20 @@ def _topology(
 ) -> Topology:
     asked = [c.pod_class for c in frame.counted]
     keys = counts.keys_of(asked, bound)
-    # Where pods leave nodes or are expected on them, what counts there is not what the snapshot says.
-    is_as_it_is = not (expected_on or any(p.node_name for p in moving))
-    derived = frame.snapshot.derived() if is_as_it_is else Derived()
+    order = existing.order(frame.snapshot)
+    as_it_is = sites.as_it_is(
+        frame.snapshot, order.names, order.column_of, seen=seen, named=frame.named
+    )
     return counts.build(
         asked,
-        derived.once(
-            ("sites", seen, frame.named),
-            lambda: sites.sites(
-                frame.snapshot, ordered, moving, expected_on, seen=seen, named=frame.named
-            ),
-        ),
+        as_it_is,
         [cells.of_template(keys, t.requirements, t.types) for t in templates],
         keys,
+        edited=sites.edited(frame.snapshot, as_it_is, moving, expected_on, seen=seen),
         seen=seen,
+        names=order.names,
         namespaces=frame.snapshot.namespaces,
-        derived=derived,
+        derived=frame.snapshot.derived(),
     )
 
 
@@ -250,15 +242,9 @@ def _rungs(counted: Sequence[Counted]) -> tuple[tuple[Counted, ...], list[int], 
 
 def _are_preferred(snapshot: Snapshot, pools: Iterable[NodePool]) -> bool:
     """Whether any taint only asks pods to stay away."""
-    of_nodes = snapshot.derived().once(
-        "preferred taints",
-        lambda: any(_prefers(t) for s in snapshot.state_nodes for t in s.taints),
+    return existing.has_preferred_taints(snapshot) or any(
+        existing.prefers(p.template.taints) for p in pools
     )
-    return of_nodes or any(_prefers(t) for p in pools for t in p.template.taints)
-
-
-def _prefers(taint: Taint) -> bool:
-    return taint.effect == "PreferNoSchedule"
 
 
 @memo.by_identity(1000)
@@ -291,42 +277,18 @@ def _usable(
     return usable, unusable
 
 
-def _ordered(snapshot: Snapshot) -> list[StateNode]:
-    """Nodes that take pods, in the order in which they are filled."""
-    open_ones = [s for s in snapshot.state_nodes if _takes_pods(s)]
-    return sorted(open_ones, key=lambda s: (not s.is_initialized, s.node is None, s.name))
-
-
-def _nodes(
-    frame: _Frame, ordered: Sequence[StateNode], taken: Mapping[str, Mapping[str, int]]
-) -> Nodes:
-    count = len(frame.counted)
-    once, axis = frame.snapshot.derived().once, frame.axis
-    ground = once(
-        ("ground", frame.named),
-        lambda: hosting.ground(
-            [sites.labels_of(s, named=frame.named) for s in ordered],
-            [s.taints for s in ordered],
-            [s.is_settled for s in ordered],
-        ),
-    )
+def _nodes(frame: _Frame, taken: Mapping[str, Mapping[str, int]]) -> Nodes:
+    count, axis = len(frame.counted), frame.axis
+    ground = existing.ground(frame.snapshot, named=frame.named)
     hostable = hosting.of_nodes([*(c.pod_class for c in frame.counted), *frame.daemons], ground)
-    free, present = once(
-        # A catalogue is one value for as long as its version stays.
-        ("amounts", axis, frame.catalogue.version),
-        lambda: (
-            columns.amounts(axis, [expected.allocatable(s, frame.catalogue) for s in ordered])
-            - columns.amounts(axis, [s.used() for s in ordered]),
-            columns.amounts(axis, [s.used_by_daemons for s in ordered]),
-        ),
-    )
-    free = free - columns.amounts(axis, [taken.get(s.name, {}) for s in ordered]) if taken else free
-    # A DaemonSet's pod that is not there yet still needs its room; one that is there is part of `used`.
+    free, present = existing.amounts(frame.snapshot, frame.catalogue, axis)
+    names = existing.order(frame.snapshot).names
+    free = free - columns.amounts(axis, [taken.get(name, {}) for name in names]) if taken else free
+    # A DaemonSet's pod that is not there yet still needs its room; one that is there is part of what is used.
     each = columns.amounts(axis, [dict(d.requests) for d in frame.daemons])
     due = each @ hostable[count:].astype(np.int64)
     free = free - np.maximum(due - present, 0)
-    attachments.fill(free, axis, [frame.volumes.of_nodes.get(s.name, {}) for s in ordered])
-    names = once("names", lambda: tuple(s.name for s in ordered))
+    attachments.fill(free, axis, [frame.volumes.of_nodes.get(name, {}) for name in names])
     return Nodes(names=names, free=free, hostable=hostable[:count])
 
 
@@ -346,10 +308,7 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
     attachments.fill(allocatable, frame.axis, [of_types.get(t.name, {}) for t in types.types])
     limits = pool.limits or {}
     limited = tuple(sorted(limits))
-    used = frame.snapshot.derived().once(
-        ("usage", pool.meta.name, frame.catalogue.version),
-        lambda: expected.pool_usage(frame.snapshot.state_nodes, pool.meta.name, frame.catalogue),
-    )
+    used = existing.usage(frame.snapshot, frame.catalogue, pool.meta.name)
     each = [{**t.capacity, resources.NODES: 1} for t in types.types]
     return Template(
         pool=pool,
@@ -384,8 +343,3 @@ def _barred(pod_class: PodClass, ports: Iterable[tuple[tuple[HostPort, ...], Mas
         if any(rules.conflict(p, q) for p in pod_class.host_ports for q in held):
             barred = runs if barred is None else barred | runs
     return barred
-
-
-def _takes_pods(state_node: StateNode) -> bool:
-    node = state_node.node
-    return not state_node.is_leaving and (node is None or not node.unschedulable)

@@ -79,8 +79,9 @@ class Cluster:
         self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
         self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
         self._sorted: dict[type[Object], tuple[Object, ...]] = {}
-        # None once anything has happened that may concern a node.
+        # None once anything but pods may have changed about nodes; `_touched` are Nodes whose pods have.
         self._standing: Standing | None = None
+        self._touched: dict[str, None] = {}
         self._stood: Standing | None = None
         self._pods = PodIndex()
         self._volumes: Volumes | None = None
@@ -104,8 +105,11 @@ class Cluster:
 
     def apply(self, event: Event) -> None:
         """Take in what happened. Applying an event twice changes nothing."""
-        if not self._is_of_waiting_pod(event):
+        nodes = self._nodes_of_pod(event)
+        if nodes is None:
             self._standing = None
+        else:
+            self._touched |= dict.fromkeys(nodes)
         match event:
             case events.Seen():
                 if ownership.is_ours(event.object, self.settings):
@@ -183,7 +187,7 @@ class Cluster:
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
         self._nominations.keep(keys)
-        said = self._standing = self._stood = self._standing or self._stand()
+        said = self._standing = self._stood = self._stand()
         if self._gone_instances:
             known = [s.provider_id for s in said.state_nodes]
             known += [instance.provider_id for instance in self._launched.values()]
@@ -354,16 +358,24 @@ class Cluster:
             )
         return self._volumes
 
-    def _is_of_waiting_pod(self, event: Event) -> bool:
-        """Whether it is only about a pod that has no node and had none."""
+    def _nodes_of_pod(self, event: Event) -> list[str] | None:
+        """Where the pod is and was that the event is about; None when it is about anything else."""
         if isinstance(event, events.Seen) and isinstance(event.object, Pod):
-            before = self._objects[Pod].get(event.object.meta.key)
-            was_bound = isinstance(before, Pod) and before.node_name
-            return not event.object.node_name and not was_bound
-        return False
+            key, now = event.object.meta.key, event.object.node_name
+        elif isinstance(event, events.Gone) and event.kind is Pod:
+            key, now = event.key, ""
+        else:
+            return None
+        before = self._objects[Pod].get(key)
+        was = before.node_name if isinstance(before, Pod) else ""
+        return [name for name in (was, now) if name]
 
     def _stand(self) -> Standing:
         """What is said of nodes now."""
+        touched, self._touched = self._touched, {}
+        if self._standing is not None:
+            known = self._standing
+            return standing.with_pods(known, touched, self._pods) if touched else known
         launched = {name: each.provider_id for name, each in self._launched.items()}
         claims = [(claim, False) for claim in self._all(NodeClaim)]
         claims += [(claim, True) for _, (claim, _) in sorted(self._expected.items())]

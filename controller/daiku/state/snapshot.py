@@ -4,10 +4,9 @@ Whatever is decided is decided from this value, the catalogue, the settings and 
 order of names, so that equal beliefs make equal plans.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, TypeVar, cast
 
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import LaunchedInstance
@@ -20,6 +19,7 @@ from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
 from daiku.report import Look, Proposal, Unschedulable
+from daiku.state.derived import Derived
 from daiku.state.inflight import Hold
 from daiku.state.registrations import Result
 from daiku.state.statenode import StateNode
@@ -27,33 +27,6 @@ from daiku.state.volumes import Volumes
 
 Pool = tuple[str, str, str]
 """Instance type, zone, capacity type: what the cloud sells out of."""
-
-_KEPT_MOST: Final = 64
-_T = TypeVar("_T")
-
-
-@dataclass(slots=True, eq=False)
-class Derived:
-    """What has been worked out from nothing but some state nodes.
-
-    Mostly pods come that have no node yet, and the nodes are the same as before; then so is this.
-    """
-
-    of: tuple[StateNode, ...] = ()
-    _known: dict[Hashable, object] = field(default_factory=dict[Hashable, object])
-
-    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What `make` gives, worked out the first time that `key` is asked for.
-
-        Args:
-            key: Says what is asked and holds everything beside the nodes on which the answer depends.
-            make: Works it out; what it gives is never changed afterwards.
-        """
-        if key not in self._known:
-            if len(self._known) >= _KEPT_MOST:
-                self._known.clear()
-            self._known[key] = make()
-        return cast("_T", self._known[key])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +51,7 @@ class Snapshot:
     state_nodes: tuple[StateNode, ...] = ()
     """Nodes and NodeClaims, each pair once, in the order of their names."""
     of_nodes: Derived = field(default_factory=Derived, compare=False, repr=False)
-    """Kept from one snapshot to the next for as long as `state_nodes` stay; ask `derived`."""
+    """What has been worked out from `state_nodes`; ask `derived`."""
     node_pools: tuple[NodePool, ...] = ()
     node_classes: Mapping[NodeClassRef, NodeClass] = field(
         default_factory=dict[NodeClassRef, NodeClass]

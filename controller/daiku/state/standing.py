@@ -4,13 +4,13 @@ The problem: there are thousands of nodes, and between two snapshots hardly any 
 made anew only when one of its parts is another one, so that whatever was worked out from it stays too.
 """
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
+from daiku.state.derived import Derived
 from daiku.state.pods import PodIndex
-from daiku.state.snapshot import Derived
 from daiku.state.statenode import StateNode
 
 
@@ -24,6 +24,8 @@ class Standing:
     """Nodes by provider id."""
     by_name: Mapping[str, StateNode]
     """By the name of the Node and by that of the NodeClaim."""
+    positions: Mapping[str, tuple[int, ...]]
+    """Name of a Node -> where it is in `state_nodes`; more than once only when several NodeClaims claim it."""
     derived: Derived
 
 
@@ -64,7 +66,38 @@ def stand(
     state_nodes = tuple(sorted(made, key=lambda s: (s.name, s.claim_name)))
     by_name = {s.claim_name: s for s in state_nodes if s.claim is not None}
     by_name |= {s.name: s for s in state_nodes}
-    return Standing(state_nodes, nodes_of, by_name, Derived(state_nodes))
+    positions: dict[str, tuple[int, ...]] = {}
+    for position, state_node in enumerate(state_nodes):
+        if state_node.node is not None:
+            positions[state_node.name] = (*positions.get(state_node.name, ()), position)
+    derived = Derived(state_nodes)
+    if before is not None and _names(before.state_nodes) == _names(state_nodes):
+        pairs = enumerate(zip(before.state_nodes, state_nodes, strict=True))
+        changed = [position for position, (old, new) in pairs if old is not new]
+        derived = before.derived.succeeded_by(state_nodes, changed)
+    return Standing(state_nodes, nodes_of, by_name, positions, derived)
+
+
+def with_pods(before: Standing, names: Iterable[str], pods: PodIndex) -> Standing:
+    """What is said once pods have come to the Nodes called `names`, left them, or changed."""
+    changed = [position for name in names for position in before.positions.get(name, ())]
+    nodes, by_name = list(before.state_nodes), dict(before.by_name)
+    for position in changed:
+        old = nodes[position]
+        new = replace(old, pods=pods.on(old.name), pod_event=pods.last_event(old.name))
+        nodes[position] = new
+        by_name |= {key: new for key in (old.claim_name, old.name) if by_name.get(key) is old}
+    state_nodes = tuple(nodes)
+    return replace(
+        before,
+        state_nodes=state_nodes,
+        by_name=by_name,
+        derived=before.derived.succeeded_by(state_nodes, changed),
+    )
+
+
+def _names(state_nodes: Sequence[StateNode]) -> list[str]:
+    return [s.name for s in state_nodes]
 
 
 def _state_node(

@@ -23,11 +23,11 @@ from daiku.scheduling.topology import cells
 from daiku.scheduling.topology.bays import UNLIMITED, HostRules
 from daiku.scheduling.topology.cells import Cell, Cells
 from daiku.scheduling.topology.rules import Compiler, Counter, Filter, Rules
-from daiku.state.snapshot import Derived
+from daiku.state.derived import Changed, Derived
 from daiku.state.statenode import Group
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """A node with the pods on it."""
 
@@ -97,6 +97,7 @@ class _Tally:
 class _Counted:
     """Everything about counters that depends on nodes; see `Topology` and `Survey`."""
 
+    sites: Sequence[Site]
     tally: _Tally
     masks: Mapping[Filter, Mask]
     passing: Mapping[Filter, Mask]
@@ -110,7 +111,9 @@ def build(
     templates: Sequence[tuple[Cell, ...]],
     keys: tuple[str, ...],
     *,
+    edited: Mapping[int, Site],
     seen: frozenset[str],
+    names: tuple[str, ...],
     namespaces: Mapping[str, Mapping[str, str]],
     derived: Derived,
 ) -> Topology:
@@ -118,22 +121,35 @@ def build(
 
     Args:
         asked: Classes of the problem, in order.
-        sites: All nodes, whether they take pods or not.
+        sites: All nodes, whether they take pods or not, with the pods that run there.
         templates: Cells of each NodePool.
         keys: What `keys_of` says.
+        edited: Sites with other pods than those that run there, by position.
         seen: Labels of pods that selectors look at.
+        names: Nodes that take pods, in order.
         namespaces: Labels of namespaces.
         derived: What is known of `sites` already.
     """
     compiler = Compiler(namespaces)
-    rules = compiler.compile(asked, derived.once(("owned", seen), lambda: _owned(sites)))
+    owned = dict.fromkeys((*_owned_there(sites, seen, derived), *_owned(edited.values())))
+    rules = compiler.compile(asked, owned)
     counters = tuple(compiler.counters)
     rows = _host_rows(counters)
     known = tuple((name, tuple(sorted(own.items()))) for name, own in sorted(namespaces.items()))
+
+    def mend(before: _Counted, changed: Changed) -> _Counted | None:
+        return _recounted(before, {p: sites[p] for p in changed}, compiler)
+
     counted = derived.once(
-        ("counted", counters, keys, seen, known),
+        ("counted", counters, keys, seen, known, names),
         lambda: _counted(counters, keys, sites, compiler),
+        mend,
     )
+    if edited:
+        others = [edited.get(position, site) for position, site in enumerate(sites)]
+        counted = _recounted(counted, edited, compiler) or _counted(
+            counters, keys, others, compiler
+        )
     # Classes of equal rules share them, and so what is made of them.
     distinct = {id(r): r for r in rules}
     of_nodes = {key: _host_rules(r, counters, rows) for key, r in distinct.items()}
@@ -150,7 +166,7 @@ def build(
         totals=counted.tally.totals,
         host_rows=rows,
         survey=Survey(
-            sites=sites,
+            sites=counted.sites,
             masks=counted.masks,
             compiler=compiler,
             seen=seen,
@@ -159,10 +175,25 @@ def build(
     )
 
 
-def _owned(sites: Sequence[Site]) -> tuple[AffinityTerm, ...]:
+def _owned(sites: Iterable[Site]) -> tuple[AffinityTerm, ...]:
     """Anti-affinity terms of pods that run, each once."""
     every = (t for site in sites for group in site.groups for t in group.pod.pod_anti_affinity)
     return tuple(dict.fromkeys(every))
+
+
+def _owned_there(
+    sites: Sequence[Site], seen: frozenset[str], derived: Derived
+) -> tuple[AffinityTerm, ...]:
+    """What `_owned` says of `sites`, worked out when it has not been asked before."""
+
+    def mend(known: tuple[AffinityTerm, ...], changed: Changed) -> tuple[AffinityTerm, ...] | None:
+        for position, old in changed.items():
+            before = [g.pod.pod_anti_affinity for g in old.groups(seen)]
+            if before != [g.pod.pod_anti_affinity for g in sites[position].groups]:
+                return None
+        return known
+
+    return derived.once(("owned", seen), lambda: _owned(sites), mend)
 
 
 def _counted(
@@ -181,6 +212,7 @@ def _counted(
     of_column = [p for p, s in enumerate(sites) if s.column >= 0]
     of_column.sort(key=lambda p: sites[p].column)
     return _Counted(
+        sites=sites,
         tally=tally,
         masks=masks,
         passing={f: m[of_column] for f, m in masks.items()},
@@ -191,6 +223,29 @@ def _counted(
             if index not in rows
         },
     )
+
+
+def _recounted(known: _Counted, changed: Mapping[int, Site], compiler: Compiler) -> _Counted | None:
+    """What the same counters count once sites have other pods; None when more than that is new about one."""
+    sites, tally = list(known.sites), known.tally
+    tally = replace(
+        tally,
+        on_nodes=tally.on_nodes.copy(),
+        in_domains={index: dict(own) for index, own in tally.in_domains.items()},
+        totals=dict(tally.totals),
+    )
+    for position, site in changed.items():
+        if replace(site, groups=()) != replace(sites[position], groups=()):
+            return None
+        passed = {f for f, m in known.masks.items() if m[position]}
+        _count(tally, sites[position], compiler, passed, sign=-1)
+        _count(tally, site, compiler, passed)
+        sites[position] = site
+    # What counts nothing is not there, as if it had never been.
+    left = {i: {v: n for v, n in own.items() if n} for i, own in tally.in_domains.items()}
+    tally.in_domains = {index: own for index, own in left.items() if own}
+    tally.totals = {index: n for index, n in tally.totals.items() if n}
+    return replace(known, sites=sites, tally=tally)
 
 
 def without(topology: Topology, gone: Sequence[int]) -> Topology:
@@ -271,10 +326,12 @@ def _domains(
     return found
 
 
-def _count(tally: _Tally, site: Site, compiler: Compiler, passed: set[Filter]) -> None:
+def _count(
+    tally: _Tally, site: Site, compiler: Compiler, passed: set[Filter], sign: int = 1
+) -> None:
     own = site.single_values
     for group in site.groups:
-        pod, number = group.pod, group.count
+        pod, number = group.pod, sign * group.count
         for index in compiler.adds_of_pod(pod, (pod.meta.namespace, group.labels)):
             counter = tally.counters[index]
             if pod.meta.deleted is not None and not counter.counts_leaving:
