@@ -62,8 +62,8 @@ class PatchNodeClaim:
     """Version that the decision was made on; a conflict fails the command and the next tick decides anew."""
     add_finalizer: bool = False
     remove_finalizer: bool = False
-    labels: Mapping[str, str] | None = None
-    """Labels to set."""
+    labels: Mapping[str, str | None] | None = None
+    """Labels to set; None as value removes."""
     annotations: Mapping[str, str | None] | None = None
     """Annotations to set; None as value removes."""
     provider_id: str | None = None

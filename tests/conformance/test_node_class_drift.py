@@ -85,11 +85,15 @@ CASES: dict[str, tuple[NodeClaim, NodeClass, Instance | None, str]] = {
     "the machine ends": (_claim(), _class(subnets=[{"id": "subnet-2"}]), replace(MACHINE, terminating=True), ""),
     "its reservation is selected": (
         _claim({"karpenter.sh/capacity-type": "reserved", node_class_drift.RESERVATION: "cr-1"}),
-        _class(capacityReservations=[{"id": "cr-1"}]), MACHINE, "",
+        _class(capacityReservations=[{"id": "cr-1"}]), replace(MACHINE, reserved=True), "",
     ),
     "its reservation is not selected any more": (
         _claim({"karpenter.sh/capacity-type": "reserved", node_class_drift.RESERVATION: "cr-1"}),
-        _class(capacityReservations=[{"id": "cr-2"}]), MACHINE, "CapacityReservationDrift",
+        _class(capacityReservations=[{"id": "cr-2"}]), replace(MACHINE, reserved=True), "CapacityReservationDrift",
+    ),
+    "its reservation is over": (
+        _claim({"karpenter.sh/capacity-type": "reserved", node_class_drift.RESERVATION: "cr-1"}),
+        _class(capacityReservations=[{"id": "cr-2"}]), MACHINE, "",
     ),
     "its placement group is another": (
         _claim({"karpenter.k8s.aws/placement-group-id": "pg-1"}),

@@ -18,6 +18,7 @@ from daiku.cloud.aws.provider import AwsOptions, AwsProvider
 from daiku.cloud.aws.session import Session
 from daiku.model.condition import Condition
 from daiku.model.instance_type import NodeClassRef
+from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
@@ -61,6 +62,11 @@ class Aws:
         kept = {name: value for name, value in given.items() if value is not None}
         meta = replace(build.meta("default"), uid=uuid.uuid4().hex)
         return NodeClass(meta=meta, ref=REF, ready=False, spec=kept, status={})
+
+
+def claim(name: str) -> NodeClaim:
+    """A claim that is not launched yet."""
+    return build.node_claim(name, launched=False)
 
 
 @contextmanager

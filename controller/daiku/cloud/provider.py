@@ -52,6 +52,8 @@ class Instance:
     """Id of its subnet; empty where the cloud has none."""
     security_groups: tuple[str, ...] = ()
     """Ids of the groups of its interfaces, sorted; empty where the cloud has none."""
+    reserved: bool = False
+    """It runs in the capacity reservation that it was launched for."""
 
 
 class CloudProvider(Protocol):

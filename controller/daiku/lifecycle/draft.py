@@ -29,7 +29,8 @@ class Draft:
     """What else is to be done."""
     wakes: list[datetime] = field(default_factory=list[datetime])
     """When to look again even if nothing happens."""
-    labels: dict[str, str] = field(default_factory=dict[str, str])
+    labels: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
+    """None takes a label away."""
     annotations: dict[str, str] = field(default_factory=dict[str, str])
     provider_id: str | None = None
     node_name: str | None = None
@@ -111,7 +112,9 @@ class Draft:
         return tuple(c for c in wanted if c != find(self.claim.conditions, c.type))
 
 
-def _changed(wanted: Mapping[str, str], there: Mapping[str, str]) -> Mapping[str, str] | None:
+def _changed(
+    wanted: Mapping[str, str | None], there: Mapping[str, str]
+) -> Mapping[str, str | None] | None:
     changed = {key: value for key, value in wanted.items() if there.get(key) != value}
     return changed or None
 

@@ -57,7 +57,8 @@ def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | N
     subnets = [subnet["id"] for subnet in _list(status, "subnets")]
     if subnets and instance.subnet and instance.subnet not in subnets:
         return SUBNET
-    if _lost_reservation(claim, status):
+    # A machine whose reservation is over is only called otherwise.
+    if instance.reserved and _lost_reservation(claim, status):
         return RESERVED
     group = node_class.meta.annotations.get(RESOLVED_GROUP, "").partition("/")[0]
     return GROUP if claim.meta.labels.get(PLACEMENT_GROUP, "") != group else ""

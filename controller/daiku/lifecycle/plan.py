@@ -23,6 +23,7 @@ from daiku.lifecycle import (
     quietness,
     registration,
     repair,
+    reserved,
     termination,
 )
 from daiku.lifecycle.draft import Draft
@@ -58,6 +59,8 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             if not draft.ended:
                 repair.advance(draft, state_node, unhealthy, settings)
             _advance(draft, state_node, snapshot, catalogue, settings)
+            if draft.claim.meta.deleted is None and not draft.ended:
+                reserved.advance(draft, state_node, snapshot, standard.instances)
             if draft.claim.meta.deleted is None:
                 drift.advance(draft, standard)
         node = state_node.node

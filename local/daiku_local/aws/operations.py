@@ -5,7 +5,7 @@ What is not in it goes to moto as it came. The names are those of AWS's API refe
 
 from collections.abc import Callable, Mapping
 
-from daiku_local.aws import iam, interruptions, pricing, sqs, ssm, sts
+from daiku_local.aws import iam, interruptions, pricing, sqs, ssm, sts, zonal_shift
 from daiku_local.aws.cloud import Asked, Cloud, Handler
 from daiku_local.aws.ec2 import (
     fleets,
@@ -33,6 +33,7 @@ Key = tuple[str, str]
 Check = Callable[[Cloud, Asked], None]
 
 _BY_SERVICE: dict[str, Mapping[str, Handler]] = {
+    "arc-zonal-shift": zonal_shift.HANDLERS,
     "ec2": {
         **fleets.HANDLERS,
         **instance_types.HANDLERS,
@@ -92,7 +93,7 @@ LOCK_FREE: frozenset[Key] = frozenset(
 )
 """Operations that read facts only, so that a slow one never holds up the others."""
 
-ONLY_OURS = frozenset({"eks", "pricing"})
+ONLY_OURS = frozenset({"arc-zonal-shift", "eks", "pricing"})
 """Services of which moto is not asked: what is not in the table is not played."""
 
 REGIONAL = frozenset({"ec2", "eks", "ssm"})

@@ -127,7 +127,8 @@ class Forecast:
     """By which share of the list price a spot price goes up and down."""
     spot_swing_seconds: float = 86_400.0
     """How long that takes, up and down again."""
-
+    shifted_zones: tuple[str, ...] = ()
+    """Ids of the zones that a zonal shift of the cluster leads away from, such as "usw2-az1"."""
     request_buckets: bool = False
     """Whether EC2 admits no more calls than its buckets of requests hold."""
 
@@ -151,6 +152,7 @@ def read(content: Any) -> Forecast:
     try:
         for name, kind in (("sold_out", SoldOut), ("refusals", Refusal), ("spot_moves", SpotMove)):
             values[name] = tuple(kind(**each) for each in values.get(name, ()))
+        values["shifted_zones"] = tuple(str(zone) for zone in values.get("shifted_zones", ()))
         values["throttle"] = {
             str(name): float(rate) for name, rate in dict(values.get("throttle", {})).items()
         }

@@ -11,7 +11,7 @@ from typing import Any, Final
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import errors
 from daiku.cloud.aws.answers import part, parts, words
-from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.node_class import BLOCK, Reserved
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
@@ -19,7 +19,6 @@ from daiku.model.instance_type import LaunchOption
 OVERRIDES_MAX: Final = 300
 """Of one request; the cheapest stay."""
 
-BLOCK: Final = "capacity-block"
 INTERRUPTIBLE: Final = "reserved-capacity"
 
 Pool = tuple[str, str, str]

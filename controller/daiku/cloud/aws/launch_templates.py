@@ -15,8 +15,7 @@ from typing import Any, Final
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import block_devices, errors, network_interfaces, node_class
 from daiku.cloud.aws.answers import part
-from daiku.cloud.aws.fleet import BLOCK
-from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.node_class import BLOCK, Reserved
 from daiku.cloud.aws.search import ONLY_RESERVED
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
@@ -164,6 +163,7 @@ def content(
     reservation: Reserved | None = None,
     opts_out: bool = False,
     tenancy: str = "default",
+    partition: int = 0,
 ) -> Json:
     """The data of a launch template.
 
@@ -179,6 +179,7 @@ def content(
         reservation: The capacity reservation that machines are launched in.
         opts_out: Machines outside reservations leave open ones alone.
         tenancy: default or dedicated.
+        partition: Number of the placement group's partition; 0: it has none.
     """
     spec = found.spec
     made: Json = {
@@ -192,7 +193,9 @@ def content(
         "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
     }
     group = node_class.placement_group(found)
-    placement = {"GroupId": group.id} if group else {}
+    placement: Json = {"GroupId": group.id} if group else {}
+    if partition:
+        placement["PartitionNumber"] = partition
     if tenancy != "default":
         placement["Tenancy"] = tenancy
     if placement:

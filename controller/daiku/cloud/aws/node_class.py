@@ -33,6 +33,8 @@ NOT_HASHED: Final = frozenset(
 )
 """What these select is compared with the machine itself."""
 NODE_CLASS: Final = "karpenter.k8s.aws/ec2nodeclass"
+BLOCK: Final = "capacity-block"
+"""Kind of a reservation that begins and ends at a time that was bought."""
 _RELEASE: Final = re.compile(r"-v(\d+\.\d+\.\d+)(?:-|$)")
 
 Json = Mapping[str, Any]
@@ -148,8 +150,7 @@ def placement_group(node_class: NodeClass) -> Group | None:
     """The group that its machines go in, as last resolved; there is no place for it in the status."""
     if not node_class.spec.get("placementGroupSelector"):
         return None
-    group_id, slash, strategy = node_class.meta.annotations.get(RESOLVED_GROUP, "").partition("/")
-    return Group(id=group_id, strategy=strategy) if slash else None
+    return Group.read(node_class.meta.annotations.get(RESOLVED_GROUP, ""))
 
 
 def own_labels(node_class: NodeClass) -> dict[str, str]:

@@ -14,6 +14,7 @@ from daiku.cloud.aws.capacity import Sizing
 from daiku.cloud.aws.families import Family
 from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.measured import Measured
+from daiku.cloud.aws.placement_groups import PARTITION_LABEL
 from daiku.cloud.aws.pricing import Prices
 from daiku.model import labels
 from daiku.model.instance_type import InstanceType, Offering
@@ -61,8 +62,8 @@ class Moment:
 
 
 FRESH: Final = Moment()
-_ShapeKey = tuple[str, Sizing, tuple[tuple[str, str], ...]]
-"""Instance type, sizing, and the labels that nodes of the class have."""
+_ShapeKey = tuple[str, Sizing, tuple[Requirement, ...]]
+"""Instance type, sizing, and what nodes of the class say of themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,11 @@ class Offerings:
         zone_ids = {s.zone: s.zone_id for s in node_class.subnets(found)}
         images, group = node_class.images(found), node_class.placement_group(found)
         strategy = group.strategy if group else ""
-        own = tuple(node_class.own_labels(found).items())
+        partitions = tuple(str(n + 1) for n in range(group.partitions if group else 0))
+        own = (
+            *(_one(key, value) for key, value in node_class.own_labels(found).items()),
+            *_set(PARTITION_LABEL, partitions),
+        )
         made: list[InstanceType] = []
         for facts in types.values():
             image = next((i.id for i in images if compatibility.boots(i, facts)), "")
@@ -115,7 +120,7 @@ class Offerings:
         return tuple(made)
 
     def _shape(
-        self, facts: Facts, sizing: Sizing, own: tuple[tuple[str, str], ...], image: str
+        self, facts: Facts, sizing: Sizing, own: tuple[Requirement, ...], image: str
     ) -> _Shape:
         key = (facts.name, sizing, own)
         memory = self.measured.memory(facts.name, image)
@@ -125,7 +130,7 @@ class Offerings:
         has = capacity.capacity(facts, sizing, memory)
         kept = capacity.overhead(facts, sizing, has)
         shape = _Shape(
-            _fixed(facts, self.region, dict(own), sizing.family),
+            _fixed(facts, self.region, own, sizing.family),
             has,
             kept,
             {r: max(0, amount - kept.get(r, 0)) for r, amount in has.items()},
@@ -135,16 +140,17 @@ class Offerings:
 
 
 def _fixed(
-    facts: Facts, region: str, own: Mapping[str, str], family: Family
+    facts: Facts, region: str, own: tuple[Requirement, ...], family: Family
 ) -> tuple[Requirement, ...]:
     known = {
         **facts.labels,
         labels.REGION: region,
         **families.labels_of(family),
-        **own,
     }
-    absent = (label for label in (*OPTIONAL, labels.WINDOWS_BUILD) if label not in known)
+    said = {*known, *(requirement.key for requirement in own)}
+    absent = (label for label in (*OPTIONAL, labels.WINDOWS_BUILD) if label not in said)
     return (
+        *own,
         *(_one(key, value) for key, value in known.items()),
         *(_none(label) for label in absent),
         Requirement.parse(TENANCY, "In", ("default", "dedicated")),

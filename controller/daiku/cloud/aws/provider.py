@@ -38,6 +38,7 @@ from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.measured import Measured
 from daiku.cloud.aws.node_class import placement_group, reservations
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Moment, Offerings
+from daiku.cloud.aws.placement_groups import PARTITION_LABEL
 from daiku.cloud.aws.reservations import Counts
 from daiku.cloud.aws.session import Session
 from daiku.cloud.aws.trial import Trials
@@ -238,6 +239,7 @@ class AwsProvider:
                             security_groups=tuple(
                                 sorted(g["GroupId"] for g in parts(each, "SecurityGroups"))
                             ),
+                            reserved=bool(search.reservation_of(each)),
                         )
                     )
         # What was launched together says afterwards whose it is; a refusal only means later.
@@ -316,6 +318,7 @@ class AwsProvider:
             labels.CAPACITY_TYPE: instance.capacity_type,
             **node_class.own_labels(plan.node_class),
             TENANCY: wishes.tenancy(plan.claim),
+            PARTITION_LABEL: str(wishes.partition(plan) or ""),
             ZONE_ID: zone_ids.get(instance.zone, ""),
             labels.NODEPOOL: plan.claim.meta.labels.get(labels.NODEPOOL, ""),
         }

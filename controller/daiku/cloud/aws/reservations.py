@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from daiku.cloud.aws import errors, selectors
 from daiku.cloud.aws.answers import part
-from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.node_class import BLOCK, Reserved
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
 
-BLOCK: Final = "capacity-block"
 DEFAULT: Final = "default"
 EXPIRING: Final = "expiring"
 GONE: Final = ""

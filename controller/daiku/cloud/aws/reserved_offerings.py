@@ -10,9 +10,9 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from daiku.cloud.aws.instance_types import PREFIX
-from daiku.cloud.aws.node_class import Reserved
+from daiku.cloud.aws.node_class import BLOCK, Reserved
 from daiku.model import labels
-from daiku.model.instance_type import InstanceType, Offering
+from daiku.model.instance_type import InstanceType, LaunchOption, Offering
 from daiku.model.requirements import Requirement, Requirements
 
 ID: Final = f"{PREFIX}capacity-reservation-id"
@@ -99,3 +99,32 @@ def choose(
         r for r in reservations if (r.instance_type, r.zone) == (instance_type, zone) and r.usable
     ]
     return min(fit, key=lambda r: (-left(r.id), r.id), default=None)
+
+
+def of_one_call(
+    found: Sequence[tuple[LaunchOption, Reserved | None]],
+) -> Sequence[LaunchOption]:
+    """Those that one call can ask for: EC2 takes reservations of one kind at a time, and one capacity block.
+
+    The kind that has the cheapest is taken; of several, ordinary ones before blocks before interruptible ones.
+
+    Source: Karpenter's filters capacity-reservation-type and capacity-block.
+    """
+
+    def kind(each: tuple[LaunchOption, Reserved | None]) -> int:
+        reserved = each[1]
+        if reserved is None or (reserved.kind != BLOCK and not reserved.interruptible):
+            return 0
+        return 1 if reserved.kind == BLOCK else 2
+
+    def rank(each: tuple[LaunchOption, Reserved | None]) -> tuple[float, int, str, str]:
+        option = each[0]
+        return option.price_usd_per_hour, kind(each), option.instance_type, option.zone
+
+    found = [each for each in found if each[1] or each[0].capacity_type != labels.RESERVED]
+    best = min(found, key=rank, default=None)
+    if best is None:
+        return ()
+    if kind(best) == 1:
+        return (best[0],)
+    return tuple(each[0] for each in found if kind(each) == kind(best))

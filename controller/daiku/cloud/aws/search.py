@@ -69,7 +69,7 @@ def _find(session: Session, cluster: str, claims: list[str]) -> dict[str, Instan
         for reservation in page["Reservations"]:
             for each in reservation["Instances"]:
                 tags = {t["Key"]: t["Value"] for t in parts(each, "Tags")}
-                used = _reservation(each)
+                used = reservation_of(each)
                 instance = Instance(
                     instance_id=each["InstanceId"],
                     instance_type=each["InstanceType"],
@@ -82,7 +82,7 @@ def _find(session: Session, cluster: str, claims: list[str]) -> dict[str, Instan
     return found
 
 
-def _reservation(each: Mapping[str, Any]) -> str:
+def reservation_of(each: Mapping[str, Any]) -> str:
     """The reservation that an instance was launched for; one that it only happens to fill is none."""
     wanted = part(each, "CapacityReservationSpecification").get("CapacityReservationPreference")
     return each.get("CapacityReservationId", "") if wanted == ONLY_RESERVED else ""

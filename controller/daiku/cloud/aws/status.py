@@ -206,7 +206,7 @@ def _group(provider: AwsProvider, found: NodeClass) -> tuple[str | None, Conditi
             f"placementGroupSelector names {wanted!r}, of which {provider.session.region} has none that is "
             "available: create it, or name another",
         )
-    return f"{group.id}/{group.strategy}", _yes(kind)
+    return group.text, _yes(kind)
 
 
 def _profile(provider: AwsProvider, found: NodeClass) -> Part:

@@ -24,6 +24,7 @@ from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.node_class import Reserved
 from daiku.cloud.aws.offerings import TENANCY
+from daiku.cloud.aws.placement_groups import PARTITION_LABEL
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 from daiku.model.nodeclaim import NodeClaim
@@ -96,7 +97,9 @@ def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
     wants_efa = plan.claim.requests.get(capacity.EFA, 0) > 0
     contents: dict[_Key, dict[str, Any]] = {}
     chosen: list[tuple[LaunchOption, _Key]] = []
-    for option in plan.options:
+    for option in reserved_offerings.of_one_call(
+        [(o, _reservation(plan, o)) for o in plan.options]
+    ):
         facts = plan.types.get(option.instance_type)
         if facts is None or option.zone not in zones:
             continue
@@ -143,6 +146,14 @@ def tags(plan: Plan, more: Mapping[str, str] | None = None) -> list[dict[str, st
     return launch_templates.tags(plan.cluster.name, plan.node_class, own)
 
 
+def partition(plan: Plan) -> int:
+    """The partition of its placement group that the machine goes in; 0: there are none."""
+    group = node_class.placement_group(plan.node_class)
+    if group is None:
+        return 0
+    return group.partition_for(plan.claim.meta.uid, plan.claim.requirements.get(PARTITION_LABEL))
+
+
 def _reservation(plan: Plan, option: LaunchOption) -> Reserved | None:
     if option.capacity_type != labels.RESERVED or plan.left is None:
         return None
@@ -178,5 +189,6 @@ def _content(plan: Plan, key: _Key, capacity_type: str) -> dict[str, Any]:
         reservation=key.reservation,
         opts_out=plan.left is not None,
         tenancy=tenancy(claim),
+        partition=partition(plan),
         is_ipv6=plan.cluster.is_ipv6,
     )

@@ -136,6 +136,7 @@ def show(cloud: Cloud, instance: Any) -> dict[str, Any]:
             "AvailabilityZone": instance.placement.zone,
             "GroupName": instance.placement.group_name,
             "GroupId": (launched.template.get("Placement") or {}).get("GroupId"),
+            "PartitionNumber": (launched.template.get("Placement") or {}).get("PartitionNumber"),
             "Tenancy": instance.placement.tenancy,
         },
         "State": lifecycle.state_of(instance),
@@ -164,7 +165,7 @@ def show(cloud: Cloud, instance: Any) -> dict[str, Any]:
     if instance.state_reason.code:
         reason = instance.state_reason
         shown["StateReason"] = {"Code": reason.code, "Message": reason.message}
-    shown |= _reserved(launched)
+    shown |= _reserved(cloud, launched)
     if launched.profile_arn:
         shown["IamInstanceProfile"] = {"Arn": launched.profile_arn, "Id": launched.profile_id}
     if 0 in instance.nics:
@@ -172,14 +173,16 @@ def show(cloud: Cloud, instance: Any) -> dict[str, Any]:
     return shown
 
 
-def _reserved(launched: Launch) -> dict[str, Any]:
+def _reserved(cloud: Cloud, launched: Launch) -> dict[str, Any]:
+    """What an instance says of reservations; one that is over has let go of it, whatever it was launched for."""
     wanted = reservations.wanted(launched.template)
     specification: dict[str, Any] = {"CapacityReservationPreference": wanted.preference}
     if not wanted.target:
         return {"CapacityReservationSpecification": specification}
     target = {"CapacityReservationId": wanted.target}
+    inside = reservations.is_active(cloud, wanted.target)
     return {
-        "CapacityReservationId": wanted.target,
+        **({"CapacityReservationId": wanted.target} if inside else {}),
         "CapacityReservationSpecification": {
             **specification,
             "CapacityReservationTarget": target,

@@ -60,6 +60,8 @@ class Launches:
     """Launches by instance id."""
     reserved: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Capacity reservations by id."""
+    block_offerings: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Capacity blocks that are for sale, by id."""
     groups: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     """Placement groups by name."""
     impaired: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])

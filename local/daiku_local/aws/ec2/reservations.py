@@ -1,21 +1,24 @@
 """Capacity reservations: made, listed and cancelled, and used by launches that name one.
 
 moto has none. A launch that wants a reservation only gets an instance in it or an error; one that wants none never
-fills an open one here, whatever it says of its preference.
+fills an open one here, whatever it says of its preference. Capacity blocks are bought; one that has begun is for sale
+too, so that an experiment need not wait for a day to see one end.
 """
 
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from daiku_local.aws import clock
 from daiku_local.aws.cloud import Asked, Cloud
-from daiku_local.aws.ec2 import facts, filters, templates
+from daiku_local.aws.ec2 import facts, filters, lifecycle, templates
 from daiku_local.aws.errors import AwsError
 
-ONLY = "capacity-reservations-only"
+BLOCK = "capacity-block"
+ENDS_BEFORE = timedelta(minutes=30)
+"""So long before the end of a capacity block EC2 terminates the instances in it."""
 FILTERS = {
     "state": filters.at("State"),
     "owner-id": filters.at("OwnerId"),
@@ -45,6 +48,12 @@ def wanted(merged: Mapping[str, Any]) -> Wanted:
     )
 
 
+def is_active(cloud: Cloud, reservation_id: str) -> bool:
+    """Whether a reservation holds capacity now."""
+    found = cloud.launches.reserved.get(reservation_id)
+    return found is not None and _state(cloud, found) == "active"
+
+
 def left(cloud: Cloud, reservation_id: str) -> int:
     """Instances that can still be launched in a reservation."""
     used = sum(
@@ -72,8 +81,16 @@ def admitted(cloud: Cloud, merged: Mapping[str, Any], instance_type: str, zone: 
             f"The capacity reservation {target} is for {found['InstanceType']} in {found['AvailabilityZone']}, "
             f"not for {instance_type} in {zone}",
         )
+    options: dict[str, Any] = merged.get("InstanceMarketOptions") or {}
+    market = options.get("MarketType")
+    if (found["ReservationType"] == BLOCK) != (market == BLOCK):
+        raise AwsError(
+            "InvalidParameterCombination",
+            f"The market type {market or 'on-demand'} does not go with the reservation {target}, which is of type "
+            f"{found['ReservationType']}",
+        )
     count = left(cloud, target)
-    if found["State"] != "active" or not count:
+    if not is_active(cloud, target) or not count:
         raise AwsError(
             "ReservationCapacityExceeded",
             f"The requested reservation {target} does not have sufficient compatible and available capacity",
@@ -86,24 +103,97 @@ def create(cloud: Cloud, asked: Asked) -> dict[str, Any]:
     kind, zone = str(asked["InstanceType"]), str(asked["AvailabilityZone"])
     if zone not in facts.zones_of(cloud.world.region).get(kind, frozenset()):
         raise AwsError("Unsupported", f"The instance type {kind} is not supported in {zone}")
+    made = _keep(
+        cloud,
+        asked,
+        InstanceType=kind,
+        InstancePlatform=asked.get("InstancePlatform", "Linux/UNIX"),
+        AvailabilityZone=zone,
+        Tenancy=asked.get("Tenancy", "default"),
+        TotalInstanceCount=int(asked["InstanceCount"]),
+        EndDateType="limited" if asked.get("EndDate") else "unlimited",
+        EndDate=_moment(asked.get("EndDate")),
+        InstanceMatchCriteria=asked.get("InstanceMatchCriteria", "open"),
+        ReservationType="default",
+    )
+    return {"CapacityReservation": _shown(cloud, made)}
+
+
+def _keep(cloud: Cloud, asked: Asked, **fields: Any) -> dict[str, Any]:
     tags = templates.tags_for(asked, "capacity-reservation")
     made: dict[str, Any] = {
         "CapacityReservationId": f"cr-{secrets.token_hex(8)}0",
         "OwnerId": cloud.world.account,
-        "InstanceType": kind,
-        "InstancePlatform": asked.get("InstancePlatform", "Linux/UNIX"),
-        "AvailabilityZone": zone,
-        "Tenancy": asked.get("Tenancy", "default"),
-        "TotalInstanceCount": int(asked["InstanceCount"]),
         "State": "active",
-        "EndDateType": "limited" if asked.get("EndDate") else "unlimited",
-        "EndDate": asked.get("EndDate"),
-        "InstanceMatchCriteria": asked.get("InstanceMatchCriteria", "open"),
         "CreateDate": clock.moment(cloud.now()),
-        "ReservationType": "default",
         "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+        **fields,
     }
     cloud.launches.reserved[made["CapacityReservationId"]] = made
+    return made
+
+
+def block_offerings(cloud: Cloud, asked: Asked) -> dict[str, Any]:
+    """DescribeCapacityBlockOfferings: one in each zone that has the type, from when it is asked for."""
+    kind = str(asked["InstanceType"])
+    known = facts.description(kind) or {}
+    zones = facts.zones_of(cloud.world.region).get(kind, frozenset())
+    sold = BLOCK in known.get("SupportedUsageClasses", ())
+    begins = _moment(asked.get("StartDateRange")) or datetime.fromtimestamp(cloud.now(), UTC)
+    hours = int(asked["CapacityDurationHours"])
+    offered: list[dict[str, Any]] = [
+        {
+            "CapacityBlockOfferingId": f"cb-{secrets.token_hex(8)}0",
+            "InstanceType": kind,
+            "AvailabilityZone": zone,
+            "InstanceCount": int(asked.get("InstanceCount") or 1),
+            "StartDate": begins,
+            "EndDate": begins + timedelta(hours=hours),
+            "CapacityBlockDurationHours": hours,
+            "UpfrontFee": f"{facts.on_demand_usd(kind) * hours:.2f}",
+            "CurrencyCode": "USD",
+            "Tenancy": "default",
+        }
+        for zone in (sorted(zones) if sold else ())
+    ]
+    cloud.launches.block_offerings |= {each["CapacityBlockOfferingId"]: each for each in offered}
+    return {"CapacityBlockOfferings": offered}
+
+
+def purchase_block(cloud: Cloud, asked: Asked) -> dict[str, Any]:
+    """PurchaseCapacityBlock: it is active at once; its instances end half an hour before it."""
+    offered = cloud.launches.block_offerings.get(str(asked["CapacityBlockOfferingId"]))
+    if offered is None:
+        raise AwsError(
+            "InvalidCapacityBlockOfferingId.NotFound",
+            f"The capacity block offering '{asked['CapacityBlockOfferingId']}' does not exist",
+        )
+    made = _keep(
+        cloud,
+        asked,
+        InstanceType=offered["InstanceType"],
+        InstancePlatform=asked["InstancePlatform"],
+        AvailabilityZone=offered["AvailabilityZone"],
+        Tenancy="default",
+        TotalInstanceCount=offered["InstanceCount"],
+        StartDate=offered["StartDate"],
+        EndDateType="limited",
+        EndDate=offered["EndDate"],
+        InstanceMatchCriteria="targeted",
+        ReservationType=BLOCK,
+    )
+    stops = (offered["EndDate"] - ENDS_BEFORE).timestamp() - cloud.now()
+
+    def stop() -> None:
+        used = [
+            instance_id
+            for instance_id, launched in cloud.launches.by_instance.items()
+            if wanted(launched.template).target == made["CapacityReservationId"]
+        ]
+        for instance in lifecycle.find(cloud, used):
+            lifecycle.end(cloud, instance)
+
+    cloud.timeline.after(max(0.0, stops), stop)
     return {"CapacityReservation": _shown(cloud, made)}
 
 
@@ -132,13 +222,22 @@ def _check_known(cloud: Cloud, ids: list[str]) -> None:
         )
 
 
-def _shown(cloud: Cloud, found: Mapping[str, Any]) -> dict[str, Any]:
+def _moment(text: str | None) -> datetime | None:
+    """A time as it comes over the wire."""
+    return datetime.fromisoformat(text) if text else None
+
+
+def _state(cloud: Cloud, found: Mapping[str, Any]) -> str:
     ends: Any = found["EndDate"]
     moment = datetime.fromtimestamp(cloud.now(), UTC)
     over = isinstance(ends, datetime) and ends <= moment
+    return "expired" if over else str(found["State"])
+
+
+def _shown(cloud: Cloud, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **found,
-        "State": "expired" if over else found["State"],
+        "State": _state(cloud, found),
         "AvailableInstanceCount": left(cloud, found["CapacityReservationId"]),
     }
 
@@ -146,5 +245,7 @@ def _shown(cloud: Cloud, found: Mapping[str, Any]) -> dict[str, Any]:
 HANDLERS = {
     "CreateCapacityReservation": create,
     "CancelCapacityReservation": cancel,
+    "DescribeCapacityBlockOfferings": block_offerings,
+    "PurchaseCapacityBlock": purchase_block,
     "DescribeCapacityReservations": describe,
 }
