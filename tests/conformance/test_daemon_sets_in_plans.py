@@ -5,12 +5,14 @@ Source: karpenter-core, provisioning/suite_test.go, "Daemonsets", and scheduling
 """
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests import build
 from tests.plans import Small
 
+from daiku import events
 from daiku.model import labels
 from daiku.model.daemonset import DaemonSet
 from daiku.model.nodepool import NodePool
@@ -155,11 +157,86 @@ def test_types_on_which_other_daemons_run_are_a_group_of_their_own() -> None:
     assert node.requests["cpu"] == 2000
 
 
+def real(name: str, cpu: str, *, age: int = 0, owner: str = "uid-agent", **fields: Any) -> Pod:
+    """A pod of the DaemonSet as admission has changed it, on a node that is full; `age` in minutes."""
+    made = build.pod(name, cpu=cpu, memory="64Mi", node="full", owner="DaemonSet", **fields)
+    owners = (replace(made.meta.owners[0], uid=owner),)
+    created = build.NOW - timedelta(minutes=age)
+    return replace(made, meta=replace(made.meta, owners=owners, created=created))
+
+
+FULL_NODE = build.node("full", provider_id="full", cpu="0", memory="0")
+
+
+@pytest.mark.parametrize(
+    ("daemons", "told"),
+    [
+        pytest.param([agent()], ["1 on new c-2x"], id="no pod yet: its template"),
+        pytest.param(
+            [agent(), real("x", "1500m")], ["1 on new c-4x"], id="a pod that asks for more"
+        ),
+        pytest.param([agent(), real("x", "0")], ["1 on new c-1x"], id="a pod that asks for less"),
+        pytest.param(
+            [agent(), real("x", "0", age=9), real("y", "1500m"), real("z", "0", age=5)],
+            ["1 on new c-4x"],
+            id="of several the newest",
+        ),
+        pytest.param(
+            [agent(), real("x", "1500m", owner="uid-other")],
+            ["1 on new c-2x"],
+            id="a pod of another DaemonSet",
+        ),
+        pytest.param([real("x", "1500m")], ["1 on new c-1x"], id="a pod whose DaemonSet is gone"),
+        pytest.param(
+            [agent(), real("x", "500m", node_selector={"team": "x"})],
+            ["1 on new c-1x"],
+            id="a selector that admission has added",
+        ),
+        pytest.param(
+            [
+                agent(),
+                real(
+                    "x",
+                    "500m",
+                    required_node_affinity=(
+                        build.needs(build.require(labels.NODE_NAME, "In", "full")),
+                    ),
+                ),
+            ],
+            ["1 on new c-2x"],
+            id="what ties a pod to its node says nothing of the next",
+        ),
+    ],
+)
+def test_a_real_pod_says_more_than_the_template(daemons: list[Any], told: list[str]) -> None:
+    small = Small(pods=[build.pod()], there=[FULL_NODE, *daemons], types=TYPES)
+
+    assert small.told() == told
+
+
+def test_the_newest_pod_counts_as_pods_come_and_go() -> None:
+    """Source: karpenter-core, state/suite_test.go, "DaemonSet Controller": absent, created, newest, deleted."""
+    cluster = build.cluster(FULL_NODE, agent())
+
+    def asked() -> int:
+        (found,) = cluster.snapshot(build.NOW).daemon_sets
+        return found.template.requests.get("cpu", 0)
+
+    assert asked() == 500
+    cluster.apply(events.Seen(real("old", "100m", age=5)))
+    assert asked() == 100
+    cluster.apply(events.Seen(real("new", "900m")))
+    assert asked() == 900
+    cluster.apply(events.Seen(real("new", "800m")))
+    assert asked() == 800
+    cluster.apply(events.Gone(Pod, "default/new"))
+    assert asked() == 100
+    cluster.apply(events.Gone(Pod, "default/old"))
+    assert asked() == 500
+
+
 def present(cpu: str, **fields: Any) -> Pod:
     return build.pod("agent-x", cpu=cpu, memory="64Mi", node="here", owner="DaemonSet", **fields)
-
-
-ALIEN = replace(present("500m"), meta=replace(present("500m").meta, name="alien"))
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_pods_go_to(there: list[Object], pods: list[Pod], told: list[str]) -> No
     assert Small(pods=pods, there=there, types=TYPES).told() == told
 
 
-def test_a_kubelet_that_has_not_found_its_accelerators_yet_is_believed_to_find_them() -> None:
+def test_accelerators_that_a_kubelet_has_not_found_yet_count() -> None:
     """Source: "kubelet zeroing extended resources": until it is initialized, a node has what was bought."""
     gpu = {"cpu": 4000, "memory": 2**33, "pods": 110, "nvidia.com/gpu": 1}
     claim = build.node_claim("default-a", initialized=False, capacity=gpu, allocatable=gpu)

@@ -162,3 +162,40 @@ def test_a_pod_meets_a_node_pool(
 
     assert bool(problems) is bool(problem)
     assert problem in " ".join(problems)
+
+
+FORMS = (
+    "Exists",
+    "DoesNotExist",
+    "In a",
+    "In b",
+    "In a b",
+    "NotIn a",
+    "In 1",
+    "In 9",
+    "In 1 9",
+    "NotIn 1 2",
+    *(
+        f"{operator} {bound}"
+        for operator in ("Gt", "Gte", "Lt", "Lte")
+        for bound in ("0", "1", "9")
+    ),
+    f"Gt {2**63 - 1}",
+)
+"""Those of Karpenter's matrix of pairs."""
+SAMPLES = ("a", "b", "c", "", "-1", "0", "1", "2", "5", "8", "9", "10", str(2**63 - 1))
+
+
+@pytest.mark.parametrize("other", FORMS)
+@pytest.mark.parametrize("one", FORMS)
+def test_every_pair_of_operators_means_what_its_values_say(one: str, other: str) -> None:
+    """Source: karpenter-core, pkg/scheduling/requirement_test.go, "Intersect requirements"."""
+    first, second = requirement(one), requirement(other)
+    both = first & second
+
+    assert [v for v in SAMPLES if both.has(v)] == [
+        v for v in SAMPLES if first.has(v) and second.has(v)
+    ]
+    assert both.absent is (first.absent and second.absent)
+    assert first.intersects(second) is (both.absent or any(map(both.has, SAMPLES)))
+    assert both == second & first

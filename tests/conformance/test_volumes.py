@@ -20,6 +20,10 @@ EBS = "ebs.csi.aws.com"
 EBS_ZONE = "topology.ebs.csi.aws.com/zone"
 
 
+BOUND = {"phase": "Bound"}
+SINCE = "2026-03-02T12:00:00Z"
+
+
 def encoded(name: str, namespace: str | None = None, **body: Any) -> bytes:
     return json.dumps({"metadata": {"name": name, "namespace": namespace}, **body}).encode()
 
@@ -91,9 +95,17 @@ CLAIMS = [
     ),
     *(
         claim(f"new-{name}", spec={"storageClassName": name})
-        for name in ("waits", "two-zones", "at-once", "local", "none-left", "unknown")
+        for name in ("waits", "two-zones", "at-once", "local", "none-left", "unknown", "")
     ),
     claim("lost", spec={"volumeName": "in-a"}, status={"phase": "Lost"}),
+    claim("binding", spec={"volumeName": "in-a"}, status={"phase": "Pending"}),
+    claim("bound", spec={"volumeName": "in-a", "storageClassName": "unknown"}, status=BOUND),
+    json.dumps(
+        {
+            "metadata": {"name": "going", "namespace": "default", "deletionTimestamp": SINCE},
+            "spec": {"volumeName": "in-a"},
+        }
+    ).encode(),
 ]
 LIMITS = encoded(
     "node",
@@ -120,6 +132,7 @@ def book() -> Volumes:
         pytest.param(("in-a",), (zone("a"),), id="the zone of a bound volume"),
         pytest.param(("in-a-or-b",), (zone("a"), zone("b")), id="terms are alternatives"),
         pytest.param(("anywhere",), (NO_REQUIREMENTS,), id="a volume that is reached everywhere"),
+        pytest.param(("bound",), (zone("a"),), id="bound, whatever has become of its class"),
         pytest.param(("old",), (zone("a", "b"),), id="the zones in the label of an old volume"),
         pytest.param(("in-a", "in-a-or-b"), (zone("a"),), id="all volumes together"),
         pytest.param(("new-waits",), (NO_REQUIREMENTS,), id="made where the pod is put"),
@@ -142,6 +155,9 @@ def test_volumes_let_a_pod_run(claims: tuple[str, ...], expected: tuple[Requirem
     [
         pytest.param(("missing",), "does not exist", id="a claim that is not there (yet)"),
         pytest.param(("lost",), "is lost", id="a claim whose volume is lost"),
+        pytest.param(("going",), "is being deleted", id="a claim that is being deleted"),
+        pytest.param(("binding",), "still being bound", id="a volume that is not given to it yet"),
+        pytest.param(("new-",), "'' does not exist", id="no volume and no class"),
         pytest.param(("no-volume",), "volume no-volume, which does not", id="no such volume"),
         pytest.param(("new-unknown",), "'unknown' does not exist", id="no such class"),
         pytest.param(("new-at-once",), "does not wait for a pod", id="made without the pod"),

@@ -17,7 +17,7 @@ from daiku.model import labels
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
-from daiku.model.topology import Spread
+from daiku.model.topology import Preferred, Spread
 from daiku.model.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from daiku.scheduling.solution import Solution
 
@@ -161,6 +161,27 @@ def test_a_pod_whose_volumes_are_nowhere_waits_and_is_told_why(
     assert stuck.pods == ("default/db",)
     assert stuck.blockers[0].reason == reason
     assert words in str(stuck.blockers[0])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param({"node_selector": {labels.ZONE: "zone-a"}}, id="a selector"),
+        pytest.param({"required_node_affinity": (zone("zone-a"), zone("zone-c"))}, id="affinity"),
+    ],
+)
+def test_the_zone_of_a_volume_is_never_given_up(asked: dict[str, Any]) -> None:
+    solved = Case(pods=[pod("in-b", **asked)]).solve()
+
+    assert [u.pods for u in solved.unschedulable] == [("default/db",)]
+
+
+def test_a_preference_gives_way_to_the_zone_of_a_volume() -> None:
+    wish = Preferred(weight=1, node=zone("zone-a"))
+
+    (node,) = Case(pods=[pod("in-b", preferred_node_affinity=(wish,))]).solve().new_nodes
+
+    assert node.zones == ("zone-b",)
 
 
 def small(*claims: str, name: str) -> Pod:

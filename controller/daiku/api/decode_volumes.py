@@ -19,6 +19,8 @@ from daiku.model.volume import (
     VolumeAttachment,
 )
 
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+"""Without it, kube-scheduler takes a live claim for one that waits. A manifest without status is taken at its word."""
 _ZONE_SEPARATOR: Final = "__"
 """Between the zones of a volume that is in several, in its label."""
 
@@ -147,6 +149,8 @@ def persistent_volume_claim(content: bytes) -> PersistentVolumeClaim:
         volume=found.spec.volume_name or "",
         storage_class=found.spec.storage_class_name or "",
         is_lost=found.status.phase == "Lost",
+        is_being_bound=found.status.phase == "Pending"
+        and _BIND_COMPLETED not in (found.metadata.annotations or {}),
     )
 
 

@@ -44,6 +44,8 @@ class PersistentVolumeClaim:
     """Empty when it has none and so is never provisioned for."""
     is_lost: bool = False
     """Its volume is gone."""
+    is_being_bound: bool = False
+    """It names a volume that has not been given to it yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

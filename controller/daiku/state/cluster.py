@@ -35,6 +35,7 @@ from daiku.model.volume import (
 from daiku.report import Report
 from daiku.settings import Settings
 from daiku.state import ownership, standing
+from daiku.state.daemons import DaemonIndex
 from daiku.state.deciding import Deciding
 from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
@@ -84,6 +85,7 @@ class Cluster:
         self._touched: dict[str, None] = {}
         self._stood: Standing | None = None
         self._pods = PodIndex()
+        self._daemons = DaemonIndex()
         self._volumes: Volumes | None = None
         self._inflight = Inflight()
         self._instances: events.InstancesListed | None = None
@@ -200,7 +202,7 @@ class Cluster:
             of_nodes=said.derived,
             node_pools=self._all(NodePool),
             node_classes={c.ref: c for c in self._all(NodeClass)},
-            daemon_sets=self._all(DaemonSet),
+            daemon_sets=self._daemons.resolve(self._all(DaemonSet)),
             pdbs=self._all(PodDisruptionBudget),
             namespaces={n.meta.name: n.meta.labels for n in self._all(Namespace)},
             volumes=self._all_volumes(),
@@ -242,6 +244,7 @@ class Cluster:
             self._deciding.unschedulable = ()
         if isinstance(seen, Pod):
             self._pods.see(seen, live=self._listed[Pod])
+            self._daemons.see(seen)
         elif isinstance(seen, NodePool):
             self._registrations.see_pool(seen)
         elif isinstance(seen, NodeClass):
@@ -266,6 +269,7 @@ class Cluster:
         self._volumes = None if kind in _OF_VOLUMES else self._volumes
         if kind is Pod:
             self._pods.lose(key)
+            self._daemons.lose(key)
         elif kind is NodeClaim:
             self._nominations.forget(key)
             self._launched.pop(key, None)

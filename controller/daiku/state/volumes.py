@@ -132,6 +132,8 @@ class Volumes:
             volume = self.volumes.get(claim.volume)
             if volume is None:
                 return f"claim {key} is bound to volume {claim.volume}, which does not exist"
+            if claim.is_being_bound:
+                return f"claim {key} is still being bound to volume {claim.volume}"
             return volume.alternatives or (NO_REQUIREMENTS,)
         made_by = self.classes.get(claim.storage_class)
         if made_by is None:

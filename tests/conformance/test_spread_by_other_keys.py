@@ -1,0 +1,179 @@
+"""Where plans put pods that are to be spread over hosts, capacity types and other labels, alone and together.
+
+Source: karpenter-core, provisioning/scheduling/topology_test.go; kube-scheduler's podtopologyspread.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests import build
+from tests.conformance.spreading import TYPES, WEB, ZONES, among, counted, full, pool, spread, web
+from tests.plans import Small
+
+from daiku.model import labels
+from daiku.model.pod import Pod
+
+HOSTS = spread(labels.HOSTNAME)
+
+
+@pytest.mark.parametrize(
+    ("pods", "found"),
+    [
+        pytest.param(web(4, HOSTS), ["1", "1", "1", "1"], id="one on each"),
+        pytest.param(web(4, spread(labels.HOSTNAME, max_skew=4)), ["4"], id="up to the skew"),
+        pytest.param(
+            [
+                *web(2, HOSTS),
+                *web(
+                    2,
+                    replace(HOSTS, selector=among("app", "api")),
+                    prefix="web-api",
+                    labels={"app": "api"},
+                ),
+            ],
+            ["2", "2"],
+            id="two deployments share nodes",
+        ),
+        pytest.param(
+            [
+                *web(2, HOSTS),
+                *web(2, HOSTS, prefix="web-other", node_selector={labels.CAPACITY_TYPE: "spot"}),
+            ],
+            ["1", "1", "1", "1"],
+            id="one selector, two kinds of nodes",
+        ),
+    ],
+)
+def test_by_host(pods: Sequence[Pod], found: list[str]) -> None:
+    assert counted(Small(pods=pods, types=TYPES), labels.HOSTNAME) == found
+
+
+def test_hosts_that_are_there_are_filled_first() -> None:
+    here = [build.node(f"here-{n}", provider_id=f"here-{n}") for n in range(2)]
+
+    solved = Small(pods=web(3, HOSTS), there=here, types=TYPES).solve()
+
+    assert sorted(solved.placements.values()) == ["here-0", "here-1"]
+    assert [len(n.pods) for n in solved.new_nodes] == [1]
+
+
+KINDS = spread(labels.CAPACITY_TYPE)
+
+
+@pytest.mark.parametrize(
+    ("pods", "found"),
+    [
+        pytest.param(web(4, KINDS), ["on-demand=2", "spot=2"], id="both kinds"),
+        pytest.param(
+            web(4, KINDS, node_selector={labels.CAPACITY_TYPE: "spot"}),
+            ["spot=4"],
+            id="one kind is asked for",
+        ),
+        pytest.param(
+            web(
+                4,
+                KINDS,
+                required_node_affinity=(among(labels.CAPACITY_TYPE, "on-demand", "reserved"),),
+            ),
+            ["on-demand=4"],
+            id="the kinds that can be had of those that are asked for",
+        ),
+        pytest.param(
+            web(4, replace(KINDS, hard=False)), ["on-demand=2", "spot=2"], id="ScheduleAnyway"
+        ),
+    ],
+)
+def test_by_capacity_type(pods: Sequence[Pod], found: list[str]) -> None:
+    assert counted(Small(pods=pods, types=TYPES), labels.CAPACITY_TYPE) == found
+
+
+def test_by_a_label_of_the_node_pool() -> None:
+    racks = build.node_pool(requirements=among("rack", "r1", "r2"))
+
+    small = Small(pods=web(4, spread("rack")), pools=[racks], types=TYPES)
+
+    assert counted(small, "rack") == ["r1=2", "r2=2"]
+
+
+def test_by_architecture() -> None:
+    types = [*TYPES, *build.family("g", zones=ZONES, arch="arm64")]
+
+    small = Small(pods=web(4, spread(labels.ARCH)), types=types)
+
+    assert counted(small, labels.ARCH) == ["amd64=2", "arm64=2"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        pytest.param(
+            (labels.ZONE, labels.HOSTNAME),
+            {labels.ZONE: ["zone-a=2", "zone-b=2", "zone-c=1"], labels.HOSTNAME: ["1"] * 5},
+            id="zone and host",
+        ),
+        pytest.param(
+            (labels.CAPACITY_TYPE, labels.HOSTNAME),
+            {labels.CAPACITY_TYPE: ["on-demand=3", "spot=2"], labels.HOSTNAME: ["1"] * 5},
+            id="capacity type and host",
+        ),
+        pytest.param(
+            (labels.ZONE, labels.CAPACITY_TYPE),
+            {
+                labels.ZONE: ["zone-a=2", "zone-b=2", "zone-c=1"],
+                labels.CAPACITY_TYPE: ["on-demand=3", "spot=2"],
+            },
+            id="zone and capacity type",
+        ),
+        pytest.param(
+            (labels.ZONE, labels.CAPACITY_TYPE, labels.HOSTNAME),
+            {
+                labels.ZONE: ["zone-a=2", "zone-b=2", "zone-c=1"],
+                labels.CAPACITY_TYPE: ["on-demand=3", "spot=2"],
+                labels.HOSTNAME: ["1"] * 5,
+            },
+            id="all three",
+        ),
+    ],
+)
+def test_by_several_keys_at_once(keys: Sequence[str], found: dict[str, list[str]]) -> None:
+    small = Small(pods=web(5, *map(spread, keys)), types=TYPES)
+
+    for key, domains in found.items():
+        numbers = sorted(each.rpartition("=")[2] for each in counted(small, key))
+        assert numbers == sorted(each.rpartition("=")[2] for each in domains)
+
+
+def test_revisions_do_not_count_each_other() -> None:
+    """`matchLabelKeys` has become part of each selector by then."""
+    old, new = (WEB & among("revision", r) for r in "12")
+    pods = web(2, spread(selector=new), labels={"app": "web", "revision": "2"})
+    there = full("zone-a", 3, labels={"app": "web", "revision": "1"})
+
+    small = Small(pods=pods, there=there, pools=[pool("zone-a", "zone-b")], types=TYPES)
+    both = Small(
+        pods=web(2, spread(), labels={"app": "web", "revision": "2"}),
+        there=there,
+        pools=[pool("zone-a", "zone-b")],
+        types=TYPES,
+    )
+
+    assert old != new
+    assert counted(small, labels.ZONE) == ["zone-a=4", "zone-b=1"]
+    assert counted(both, labels.ZONE) == ["zone-a=3", "zone-b=2"]
+
+
+def test_pods_that_only_match_a_selector_are_balanced_by_those_that_are_spread() -> None:
+    """Interdependent selectors: either group counts the other."""
+    one = web(3, spread(selector=build.needs(build.require("app", "Exists"))))
+    other = web(
+        3,
+        spread(selector=build.needs(build.require("app", "Exists"))),
+        prefix="web-other",
+        labels={"app": "other"},
+        cpu="200m",
+    )
+
+    small = Small(pods=[*one, *other], pools=[pool()], types=TYPES)
+
+    assert counted(small, labels.ZONE) == ["zone-a=2", "zone-b=2", "zone-c=2"]
