@@ -121,7 +121,7 @@ class Cluster(pulumi.ComponentResource):
             tags=args.tags,
         )
 
-    def _bare_ref(self, plane: eks.Cluster, account_id: str) -> ClusterRef:
+    def _bare_ref(self, plane: "eks.Cluster", account_id: str) -> ClusterRef:
         """What is known of it before it has nodes."""
         args, live = self._args, plane.eks_cluster
         return ClusterRef(
@@ -168,7 +168,7 @@ class Cluster(pulumi.ComponentResource):
 
     def _addon(
         self, addon: AddonArgs, cluster: ClusterRef, waits_for: list[pulumi.Resource] | None = None
-    ) -> aws.eks.Addon:
+    ) -> "aws.eks.Addon":
         """One add-on; what was changed in the cluster by hand is kept on update."""
         settings = addons.configuration(addon, self._args.cni, manifests.SYSTEM_TAINT)
         role = self._ebs_role(cluster) if addon.name == addons.EBS else None

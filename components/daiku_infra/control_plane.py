@@ -60,7 +60,7 @@ class ControlPlanePlace:
 
 def control_plane(
     name: str, args: ControlPlaneArgs, place: ControlPlanePlace, parent: pulumi.Resource
-) -> eks.Cluster:
+) -> "eks.Cluster":
     """Register a control plane, without the nodes, groups and add-ons it would come with.
 
     Args:
@@ -109,7 +109,7 @@ def control_plane(
 
 def _service_role(
     name: str, place: ControlPlanePlace, parent: pulumi.Resource
-) -> tuple[aws.iam.Role, list[pulumi.Output[str]]]:
+) -> tuple["aws.iam.Role", list[pulumi.Output[str]]]:
     """The role that EKS acts under, and what attaches its policies."""
     role = aws.iam.Role(
         f"{name}-control-plane",

@@ -258,7 +258,7 @@ class Environment(pulumi.ComponentResource):
         )
         return built.image
 
-    def _kubernetes(self, cluster: Cluster) -> kubernetes.Provider:
+    def _kubernetes(self, cluster: Cluster) -> "kubernetes.Provider":
         """The way into the cluster for everything that is made in it."""
         return kubernetes.Provider(
             self._args.cluster_name,

@@ -58,7 +58,7 @@ class AttachedRole:
 
 
 def attachments(
-    name: str, role: aws.iam.Role, policy_arns: Sequence[pulumi.Input[str]]
+    name: str, role: "aws.iam.Role", policy_arns: Sequence[pulumi.Input[str]]
 ) -> list[pulumi.Output[str]]:
     """Attach policies to a role; give the ids of the attachments."""
     return [

@@ -101,7 +101,7 @@ class SystemNodeGroup(pulumi.ComponentResource):
 
     def _template(
         self, name: str, group_name: str, args: SystemNodeGroupArgs
-    ) -> aws.ec2.LaunchTemplate:
+    ) -> "aws.ec2.LaunchTemplate":
         """How the group's instances are made; EKS adds image, user data and security group."""
         disk = aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
             encrypted="true",

@@ -130,7 +130,7 @@ class Vpc(pulumi.ComponentResource):
         return self._behind(dict.fromkeys(ranges, self._route_table("intra")), ranges, Tier.INTRA)
 
     def _pod_subnets(
-        self, plan: list[ZoneSubnets], tables: dict[str, aws.ec2.RouteTable]
+        self, plan: list[ZoneSubnets], tables: dict[str, "aws.ec2.RouteTable"]
     ) -> dict[str, pulumi.Output[str]]:
         """Subnets of pods, on the route tables of their zones' nodes."""
         if not self._args.pod_cidr_block:
@@ -146,7 +146,7 @@ class Vpc(pulumi.ComponentResource):
 
     def _behind(
         self,
-        tables: dict[str, aws.ec2.RouteTable],
+        tables: dict[str, "aws.ec2.RouteTable"],
         ranges: dict[str, str],
         tier: Tier,
         after: list[pulumi.Resource] | None = None,
@@ -191,7 +191,7 @@ class Vpc(pulumi.ComponentResource):
                 return tags.named(name, self._args.tags)
 
     def _ways_out(
-        self, public: dict[str, pulumi.Output[str]], tables: dict[str, aws.ec2.RouteTable]
+        self, public: dict[str, pulumi.Output[str]], tables: dict[str, "aws.ec2.RouteTable"]
     ) -> dict[str, list[pulumi.Output[str]]]:
         """Ids of the routes by which each zone's private subnets leave the VPC."""
         routes: dict[str, list[pulumi.Output[str]]] = {zone: [] for zone in tables}
@@ -217,7 +217,9 @@ class Vpc(pulumi.ComponentResource):
                 routes[zone].append(route.id)
         return routes
 
-    def _nat_gateways(self, public: dict[str, pulumi.Output[str]]) -> dict[str, aws.ec2.NatGateway]:
+    def _nat_gateways(
+        self, public: dict[str, pulumi.Output[str]]
+    ) -> dict[str, "aws.ec2.NatGateway"]:
         """The NAT gateway that each zone goes through; empty when it goes through none."""
         zones = self._args.zones
         if self._args.nat_gateways is NatGateways.REGIONAL:
@@ -251,7 +253,7 @@ class Vpc(pulumi.ComponentResource):
         return {zone: gateways[nat_zone] for zone, nat_zone in placement.items()}
 
     def _endpoints(
-        self, tables: list[aws.ec2.RouteTable], subnet_ids: list[pulumi.Output[str]]
+        self, tables: list["aws.ec2.RouteTable"], subnet_ids: list[pulumi.Output[str]]
     ) -> list[pulumi.Output[str]]:
         """The endpoints that were asked for, in the subnets given."""
         args = self._args
@@ -293,14 +295,14 @@ class Vpc(pulumi.ComponentResource):
         )
 
     def _route(
-        self, kind: str, table: aws.ec2.RouteTable, **route: pulumi.Input[str]
-    ) -> aws.ec2.Route:
+        self, kind: str, table: "aws.ec2.RouteTable", **route: pulumi.Input[str]
+    ) -> "aws.ec2.Route":
         """One route of a table."""
         return aws.ec2.Route(
             f"{self._prefix}-{kind}", route_table_id=table.id, opts=self._own, **route
         )
 
-    def _route_table(self, kind: str) -> aws.ec2.RouteTable:
+    def _route_table(self, kind: str) -> "aws.ec2.RouteTable":
         """A route table without routes."""
         name = f"{self._prefix}-{kind}"
         return aws.ec2.RouteTable(

@@ -100,7 +100,7 @@ class VpcEndpoints(pulumi.ComponentResource):
         self.endpoint_ids = [endpoint.id for endpoint in (*gateways, *interfaces)]
         self.register_outputs({"endpointIds": self.endpoint_ids})
 
-    def _group(self, name: str) -> aws.ec2.SecurityGroup:
+    def _group(self, name: str) -> "aws.ec2.SecurityGroup":
         """Who may call interface endpoints: everything in the VPC, by TLS."""
         return aws.ec2.SecurityGroup(
             f"{name}-endpoints",
@@ -119,7 +119,7 @@ class VpcEndpoints(pulumi.ComponentResource):
             opts=self._own,
         )
 
-    def _endpoint(self, prefix: str, service: str, **kind: object) -> aws.ec2.VpcEndpoint:
+    def _endpoint(self, prefix: str, service: str, **kind: object) -> "aws.ec2.VpcEndpoint":
         """One endpoint of either kind."""
         name = f"{prefix}-{service.replace('.', '-')}"
         return aws.ec2.VpcEndpoint(

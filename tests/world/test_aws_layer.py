@@ -1,6 +1,7 @@
 """The stand-in AWS over HTTP, as boto3 sees it: launching, the life of instances, weather, guards."""
 
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 from tests.world import aws_account
@@ -161,6 +162,27 @@ def test_everything_that_a_launch_template_says_is_on_the_instance(account: Acco
         InstanceId=shown["InstanceId"], Attribute="userData"
     )
     assert user_data["UserData"]["Value"] == "IyEvYmluL3No"
+
+
+def test_a_templates_own_tags_are_not_among_those_of_what_it_launches(account: Account) -> None:
+    def tags(kind: str) -> list[Any]:
+        return [{"ResourceType": kind, "Tags": [{"Key": "of", "Value": kind}]}]
+
+    ec2 = account.client("ec2")
+
+    made = ec2.create_launch_template(
+        LaunchTemplateName="tagged",
+        TagSpecifications=tags("launch-template"),
+        LaunchTemplateData={"TagSpecifications": tags("instance")},
+    )["LaunchTemplate"]
+
+    template_id = made["LaunchTemplateId"]
+    [version] = ec2.describe_launch_template_versions(LaunchTemplateId=template_id)[
+        "LaunchTemplateVersions"
+    ]
+    assert version["LaunchTemplateData"]["TagSpecifications"] == tags("instance")
+    [shown] = ec2.describe_launch_templates(LaunchTemplateIds=[template_id])["LaunchTemplates"]
+    assert shown["Tags"] == [{"Key": "of", "Value": "launch-template"}]
 
 
 def test_run_instances_applies_a_launch_template_too(account: Account, place: Network) -> None:
