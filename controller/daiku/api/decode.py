@@ -151,6 +151,7 @@ def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
         selector=found.spec.selector,
         disruptions_allowed=found.status.disruptions_allowed or 0,
         lets_unready_go=found.spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
+        is_closed=found.spec.max_unavailable in {0, "0%"} or found.spec.min_available == "100%",
     )
 
 

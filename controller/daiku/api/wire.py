@@ -287,6 +287,8 @@ class BudgetSpec(Wire):
     """spec of a PodDisruptionBudget."""
 
     selector: dict[str, Any] | None = None
+    max_unavailable: int | str | None = None
+    min_available: int | str | None = None
     unhealthy_pod_eviction_policy: str = ""
 
 

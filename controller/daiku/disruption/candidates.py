@@ -9,17 +9,17 @@ Source: Karpenter's NewCandidate and ValidateNodeDisruptable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.disruption import cost, record
-from daiku.model import labels, selectors, taints
+from daiku.model import labels, taints
 from daiku.model.condition import find as find_condition
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
-from daiku.model.pdb import PodDisruptionBudget
+from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
 from daiku.report import Kept
 from daiku.state.snapshot import Snapshot
@@ -69,38 +69,6 @@ class Candidate:
         return self.objection if self.claim.termination_grace_period is None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """PodDisruptionBudgets by the pods they select; each namespace and set of labels is looked up once."""
-
-    _by_namespace: Mapping[str, tuple[PodDisruptionBudget, ...]]
-    _known: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PodDisruptionBudget, ...]] = field(
-        default_factory=dict[
-            tuple[str, tuple[tuple[str, str], ...]], "tuple[PodDisruptionBudget, ...]"
-        ]
-    )
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> "Budgets":
-        """The budgets of a snapshot."""
-        by_namespace: dict[str, list[PodDisruptionBudget]] = {}
-        for pdb in snapshot.pdbs:
-            by_namespace.setdefault(pdb.meta.namespace, []).append(pdb)
-        return cls({name: tuple(pdbs) for name, pdbs in by_namespace.items()})
-
-    def about(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
-        """Those that select `pod`."""
-        there = self._by_namespace.get(pod.meta.namespace, ())
-        if not there:
-            return ()
-        key = pod.meta.namespace, tuple(sorted(pod.meta.labels.items()))
-        if key not in self._known:
-            self._known[key] = tuple(
-                p for p in there if selectors.selects(p.selector, pod.meta.labels)
-            )
-        return self._known[key]
-
-
 def find(
     snapshot: Snapshot, placements: Mapping[str, str], moving: Mapping[str, str], now: datetime
 ) -> tuple[list[Candidate], list[Kept]]:
@@ -115,7 +83,7 @@ def find(
     found: list[Candidate] = []
     kept: list[Kept] = []
     expected_on = {target: pod for pod, target in sorted(placements.items(), reverse=True)}
-    standing = _Standing(snapshot, expected_on, moving, Budgets.of(snapshot), now)
+    standing = _Standing(snapshot, expected_on, moving, Budgets.of(snapshot.pdbs), now)
     for state_node in snapshot.state_nodes:
         if state_node.claim is None or state_node.is_leaving or state_node.expected:
             continue

@@ -23,6 +23,7 @@ from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.disruption.weighing import Weighing
 from daiku.model import labels
+from daiku.model.pdb import Budgets
 from daiku.scheduling import claims, limits
 from daiku.scheduling.solution import NewNode
 from daiku.state.statenode import StateNode
@@ -48,7 +49,7 @@ def plan(ground: Ground) -> Progress:
     Those whose pods all have room beside each other are concluded together; of others one is weighed per tick.
     """
     made = Progress()
-    pdbs = candidates.Budgets.of(ground.snapshot)
+    pdbs = Budgets.of(ground.snapshot.pdbs)
     open_ones: dict[str, Allowance] = {}
     weighed = False
     for move in ground.moves:
@@ -99,7 +100,7 @@ def _is_being_written(move: Move, ground: Ground) -> bool:
     )
 
 
-def _objection(move: Move, pdbs: candidates.Budgets, ground: Ground) -> tuple[str, str] | None:
+def _objection(move: Move, pdbs: Budgets, ground: Ground) -> tuple[str, str] | None:
     """Why a move cannot go on, as reason and sentence."""
     if move.missing:
         gone = ", ".join(move.missing)

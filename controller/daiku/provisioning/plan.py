@@ -1,18 +1,19 @@
-"""From pods that wait to NodeClaims.
+"""From pods that wait, or are about to, to NodeClaims.
 
 Pods that have a place are left alone (`nominations`); the rest is planned together once its batch is closed
-(`batching`), and again every few seconds as long as there is no place for it.
+(`batching`), and again every few seconds as long as there is no place for it. Pods whose nodes are being deleted
+(`leaving`) are planned with them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.provisioning import batching, nominations
+from daiku.provisioning import batching, leaving, nominations
 from daiku.report import Unschedulable
 from daiku.scheduling import claims, limits, problem, solver
 from daiku.scheduling.packer.effort import Stop
@@ -58,8 +59,10 @@ def plan(
         stop: Asked now and then whether the cheapest nodes so far must do.
     """
     pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
-    standing = nominations.divide(pods, snapshot, catalogue, now)
-    due_at = _due_at(standing.loose, snapshot, settings, now)
+    leaves = leaving.find(snapshot, now)
+    standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
+    since = {each.pod.meta.key: each.since for each in leaves}
+    due_at = _due_at(standing.loose, since, snapshot, settings, now)
     if catalogue.version == 0 or due_at is None or due_at > now:
         return Provisioning(
             placements=standing.placed,
@@ -84,10 +87,11 @@ def plan(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
     )
     made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
+    stuck = _waiting(solved.unschedulable, since)
     return Provisioning(
-        commands=(*creations, *_announcements(solved.unschedulable, standing.loose)),
+        commands=(*creations, *_announcements(stuck, standing.loose)),
         placements={**standing.placed, **solved.homes(made)},
-        unschedulable=solved.unschedulable,
+        unschedulable=stuck,
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
@@ -96,17 +100,36 @@ def plan(
 
 
 def _due_at(
-    loose: Sequence[Pod], snapshot: Snapshot, settings: Settings, now: datetime
+    loose: Sequence[Pod],
+    leaving_since: Mapping[str, datetime],
+    snapshot: Snapshot,
+    settings: Settings,
+    now: datetime,
 ) -> datetime | None:
     """When the pods without a place are to be planned; None when there are none."""
     if not loose:
         return None
-    tried = frozenset(pod for each in snapshot.unschedulable for pod in each.pods)
-    fresh = [snapshot.arrivals.get(p.meta.key, now) for p in loose if p.meta.key not in tried]
+    tried = {pod: True for each in snapshot.unschedulable for pod in each.pods}
+    if snapshot.last_pass is not None:
+        # Nobody is told of pods that still run, so of these only the time says whether they have been planned.
+        tried |= {pod: True for pod, at in leaving_since.items() if at <= snapshot.last_pass}
+    arrivals = {**snapshot.arrivals, **leaving_since}
+    fresh = [arrivals.get(p.meta.key, now) for p in loose if p.meta.key not in tried]
     times = [batching.closes_at(fresh, settings)]
     if len(fresh) < len(loose):
         times.append(snapshot.last_pass + _RETRY if snapshot.last_pass is not None else now)
     return min(t for t in times if t is not None)
+
+
+def _waiting(
+    unschedulable: Iterable[Unschedulable], leaving_since: Mapping[str, datetime]
+) -> tuple[Unschedulable, ...]:
+    """Those of the pods without a place that have none now."""
+    left = (
+        replace(each, pods=tuple(pod for pod in each.pods if pod not in leaving_since))
+        for each in unschedulable
+    )
+    return tuple(each for each in left if each.pods)
 
 
 def _creations(

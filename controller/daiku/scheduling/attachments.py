@@ -118,7 +118,8 @@ def _there(
         for pod in state_node.pods:
             if pod.volume_claims and not pod.is_finished and pod.meta.key not in mine:
                 found.setdefault(state_node.name, []).append(pod)
-    for pod in snapshot.waiting if expected_on else ():
+    leaving = (p for s in snapshot.state_nodes if s.is_leaving for p in s.pods)
+    for pod in (*snapshot.waiting, *leaving) if expected_on else ():
         if pod.volume_claims and pod.meta.key in expected_on and pod.meta.key not in mine:
             found.setdefault(expected_on[pod.meta.key], []).append(pod)
     return found

@@ -188,8 +188,9 @@ class Cluster:
         self._pods.stamp(now)
         waiting = self._pods.waiting()
         keys = frozenset(pod.meta.key for pod in waiting)
-        self._nominations.keep(keys)
         said = self._standing = self._stood = self._stand()
+        leaving = [p.meta.key for s in said.state_nodes if s.is_leaving for p in s.pods]
+        self._nominations.keep(keys.union(leaving) if leaving else keys)
         if self._gone_instances:
             known = [s.provider_id for s in said.state_nodes]
             known += [instance.provider_id for instance in self._launched.values()]

@@ -1,4 +1,4 @@
-"""Where pending pods are expected, and which NodeClaims are waited for by nobody any more.
+"""Where pods that wait, or are about to, are expected, and which NodeClaims are waited for by nobody any more.
 
 A cache: after a restart pods are planned anew, with what is on its way counted in.
 """
@@ -37,9 +37,9 @@ class Nominations:
             if known is None or known.target != target or known.until <= now:
                 self._of[pod] = Nomination(target=target, until=now + _NOMINATED)
 
-    def keep(self, waiting: Container[str]) -> None:
-        """Pods that wait no more are expected nowhere."""
-        self._of = {pod: n for pod, n in self._of.items() if pod in waiting}
+    def keep(self, homeless: Container[str]) -> None:
+        """Pods that neither wait nor lose their node are expected nowhere."""
+        self._of = {pod: n for pod, n in self._of.items() if pod in homeless}
 
     def forget(self, claim: str) -> None:
         """A NodeClaim is launched, or gone."""

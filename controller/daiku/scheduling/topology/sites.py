@@ -61,22 +61,24 @@ def edited(
         snapshot: Nodes and pods.
         known: What `as_it_is` says.
         moving: Pods that look for a place.
-        expected_on: Pods that have no node yet, by namespace/name, and the name of the node on which they are expected.
+        expected_on: Pods that have no node, or lose theirs, by namespace/name, and the node on which they are expected.
         seen: Labels of pods that constraints look at.
     """
     arriving: dict[str, list[Pod]] = {}
+    left = {p.node_name: True for p in moving if p.node_name}
     leaving = (p for s in snapshot.state_nodes if s.is_leaving for p in s.pods)
     for pod in (*snapshot.waiting, *leaving) if expected_on else ():
         if pod.meta.key in expected_on:
             arriving.setdefault(expected_on[pod.meta.key], []).append(pod)
-    left = dict.fromkeys(p.node_name for p in moving if p.node_name)
+            # A pod counts once, where it will be.
+            left |= {pod.node_name: True} if pod.node_name else {}
     changed = {**left, **dict.fromkeys(arriving)}
-    mine = frozenset(pod.meta.key for pod in moving) if changed else frozenset[str]()
+    mine = frozenset((*expected_on, *(pod.meta.key for pod in moving))) if changed else ()
     found: dict[int, Site] = {}
     for position, state_node in enumerate(snapshot.state_nodes) if changed else ():
         if state_node.name in changed:
-            there = (*state_node.pods, *arriving.get(state_node.name, ()))
-            groups = grouped((pod for pod in there if pod.meta.key not in mine), seen)
+            staying = (pod for pod in state_node.pods if pod.meta.key not in mine)
+            groups = grouped((*staying, *arriving.get(state_node.name, ())), seen)
             found[position] = replace(known[position], groups=groups)
     return found
 

@@ -1,0 +1,63 @@
+"""Pods that will lose their nodes, planned for before they do.
+
+A node that is being deleted evicts its pods one after the other, and each then waits for a place. So their places are
+looked for as soon as the deletion is known: room that is there, nodes that a disruption has made for them, or new
+nodes. Which of them it is falls out of planning them beside the pods that wait, on what is there and on its way.
+
+Not planned for are pods that do not come back, and pods that hold their node up and leave nobody knows when.
+
+Source: Karpenter's GetReschedulablePods of deleting nodes. Unlike there, pods without an owner are left out: nothing
+makes them anew.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from daiku.model import condition
+from daiku.model.pdb import Budgets
+from daiku.model.pod import Pod
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A pod that runs and has to run elsewhere soon."""
+
+    pod: Pod
+    since: datetime
+    """When that began."""
+
+
+def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
+    """All of them, in the order of their nodes' names."""
+    budgets = Budgets.of(snapshot.pdbs)
+    return [
+        Leaving(pod, _since(state_node, now))
+        for state_node in snapshot.state_nodes
+        if state_node.is_deleting
+        for pod in _moving(state_node, budgets, now)
+    ]
+
+
+def _moving(state_node: StateNode, budgets: Budgets, now: datetime) -> Iterator[Pod]:
+    for pod in state_node.pods:
+        if not pod.is_reschedulable or not pod.meta.owners or pod.must_not_be_disrupted(now):
+            continue
+        about = budgets.about(pod)
+        if len(about) < 2 and not any(pdb.keeps(pod) for pdb in about):
+            yield pod
+
+
+def _since(state_node: StateNode, now: datetime) -> datetime:
+    """When the node began to go."""
+    halves = (half for half in (state_node.claim, state_node.node) if half is not None)
+    times = [half.meta.deleted for half in halves]
+    ending = (
+        condition.find(state_node.claim.conditions, "InstanceTerminating")
+        if state_node.claim
+        else None
+    )
+    times.append(ending.last_transition if ending is not None else None)
+    return min((at for at in times if at is not None), default=now)
