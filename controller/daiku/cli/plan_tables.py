@@ -21,6 +21,8 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     figures: frozenset[int] = frozenset()
     """Columns that are set to the right, counted from 0."""
+    spare: tuple[int, ...] = ()
+    """Columns that are left out where there is no room for all, the first of these first."""
 
 
 def new_nodes(made: Forecast) -> Table:
@@ -56,6 +58,7 @@ def new_nodes(made: Forecast) -> Table:
             for group in wording.groups(made.new_nodes)
         ),
         figures=frozenset({1, 5, 6, 7, 8, 9}),
+        spare=(8, 5, 7, 6, 4),
     )
 
 
@@ -77,6 +80,7 @@ def existing_nodes(made: Forecast) -> Table:
             if node.added
         ),
         figures=frozenset({3, 4, 5}),
+        spare=(5, 4, 2, 1),
     )
 
 

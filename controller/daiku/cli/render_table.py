@@ -17,6 +17,10 @@ ROWS_MOST: Final = 40
 """Rows of one table; JSON has all of them."""
 WIDTH: Final = 240
 """Columns when the output is not a terminal."""
+_GAP: Final = 2
+"""Between two columns."""
+_LAST_LEAST: Final = 24
+"""Room for the last column of a table that leaves others out."""
 
 
 def render(made: Forecast, compared: Comparison | None, seconds: float, *, colour: bool) -> str:
@@ -82,13 +86,41 @@ def _section(console: Console, title: str, table: Table) -> None:
 
 
 def _table(console: Console, table: Table, *, indent: int = 0) -> None:
-    shown = rich_table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for number, column in enumerate(table.columns):
+    columns, left_out = _shown(table, console.width - indent)
+    last = columns[-1]
+    shown = rich_table.Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    for number in columns:
         right = "right" if number in table.figures else "left"
-        margin = " " * indent if number == 0 else ""
-        shown.add_column(f"{margin}{column.upper()}", justify=right, overflow="fold")
+        margin = " " * indent if number == columns[0] else ""
+        shown.add_column(
+            f"{margin}{table.columns[number].upper()}",
+            justify=right,
+            overflow="fold",
+            # Where the line is too short for everything, the last column is written over several.
+            no_wrap=bool(table.spare) and number != last,
+        )
     for row in table.rows[:ROWS_MOST]:
-        shown.add_row(Text(" " * indent + row[0]), *(Text(cell) for cell in row[1:]))
+        first, *others = (row[number] for number in columns)
+        shown.add_row(Text(" " * indent + first), *map(Text, others))
     console.print(shown)
+    if left_out:
+        names = ", ".join(table.columns[number] for number in left_out)
+        console.print(f"(no room here for {names}; --format json has them)", style="dim")
     if len(table.rows) > ROWS_MOST:
         console.print(f"and {len(table.rows) - ROWS_MOST} more rows; --format json has them all")
+
+
+def _shown(table: Table, width: int) -> tuple[list[int], list[int]]:
+    """Columns that have room in a line, and those that are left out for it, in order."""
+    widths = [
+        max(map(len, (name, *(row[number] for row in table.rows[:ROWS_MOST])))) + _GAP
+        for number, name in enumerate(table.columns)
+    ]
+    widths[-1] = min(widths[-1], _LAST_LEAST)
+    left_out: list[int] = []
+    for number in table.spare:
+        if sum(widths) <= width:
+            break
+        left_out.append(number)
+        widths[number] = 0
+    return [n for n, each in enumerate(widths) if each], sorted(left_out)
