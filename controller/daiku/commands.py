@@ -243,3 +243,5 @@ Command = (
     | PatchNodePool
     | Announce
 )
+WRITES = (PatchNodeClaim, PatchNode, PatchNodePool, Announce)
+"""Commands that say something and move nothing: when one fails, nothing is known but that it is to be said again."""

@@ -3,6 +3,7 @@
 `--seed` replays one history, `--histories` says how many are lived through otherwise (CI: the default).
 """
 
+import gc
 import itertools
 import logging
 from collections import Counter
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+
+from daiku.runtime import garbage
 
 HISTORIES = 500
 CHUNKS = 8
@@ -37,6 +40,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     bounds = [histories * n // chunks for n in range(chunks + 1)]
     ranges = [range(a, b) for a, b in itertools.pairwise(bounds)]
     metafunc.parametrize("seeds", ranges, ids=[f"seeds {r.start} to {r.stop - 1}" for r in ranges])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tidy() -> None:
+    """Look for garbage between histories, and not in them: that would be a third of the time."""
+    gc.freeze()
+    garbage.collect_rarely()
 
 
 @pytest.fixture(autouse=True)

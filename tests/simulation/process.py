@@ -242,7 +242,7 @@ class Process:
         self.loop.step(0.0)
         if self._loop_due is None:
             wait = self.loop.wait_seconds()
-            due = self.loop._wake_at
+            due = self.loop.due_at()
             if (
                 not self.loop._dirty
                 and due is None

@@ -43,8 +43,10 @@ T = TypeVar("T")
 
 STEP = 5.0
 """Seconds between two looks at what is."""
-CHAOS = (100.0, 200.0)
-"""Seconds in which things go wrong."""
+FAULTS = 200
+"""So much goes wrong before peace comes."""
+CHAOS_MOST = 600.0
+"""Seconds after which there is peace in any case."""
 LED = 120.0
 """Seconds of peace after which somebody leads."""
 PODS_RUN = 1500.0
@@ -210,27 +212,31 @@ class History:
         world.start_process()
         if world.random.random() < 0.25:
             world.start_process()
-        end = world.random.uniform(*CHAOS)
-        self._plan_people(end)
-        self._plan_trouble(end)
-        while world.clock.seconds < end:
+        self._plan_people()
+        self._plan_trouble()
+        while self._is_chaos():
             self._step()
 
-    def _plan_people(self, end: float) -> None:
+    def _is_chaos(self) -> bool:
+        world = self.world
+        most = min(FAULTS, world.faults.mercy.faults_most)
+        return world.faults.total < most and world.clock.seconds < CHAOS_MOST
+
+    def _plan_people(self) -> None:
         world = self.world
 
         def act() -> None:
-            if world.clock.seconds < end:
+            if self._is_chaos():
                 world.people.act()
                 world.clock.after(world.random.expovariate(1 / 8), act)
 
         world.clock.after(world.random.uniform(5, 30), act)
 
-    def _plan_trouble(self, end: float) -> None:
+    def _plan_trouble(self) -> None:
         world, every = self.world, self.world.faults.seconds(1.5, 6)
 
         def strike() -> None:
-            if world.clock.seconds < end:
+            if self._is_chaos():
                 kind = world.faults.event()
                 if kind:
                     world.story.tell("world", "trouble: %s", kind)

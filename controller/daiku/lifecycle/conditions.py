@@ -6,7 +6,7 @@ every condition that it depends on is True for the object's present generation.
 Source: operatorpkg's status conditions, as Karpenter uses them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from daiku.model.condition import Condition, Status, find
@@ -15,7 +15,7 @@ ROOT = "Ready"
 
 
 def make(
-    before: Sequence[Condition],
+    before: tuple[Condition, ...],
     *,
     kind: str,
     status: Status,
@@ -24,21 +24,39 @@ def make(
     generation: int,
     now: datetime,
 ) -> Condition:
-    """The condition `kind` as it is to be; equal to the one before when nothing changes."""
-    known = find(tuple(before), kind)
-    same = known is not None and known.status == status and known.last_transition is not None
+    """The condition `kind` as it is to be; the very one before when nothing changes."""
+    known, since, reason = find(before, kind), now, reason or kind
+    if known is not None and known.status == status and known.last_transition is not None:
+        if (known.reason, known.message, known.observed_generation) == (
+            reason,
+            message,
+            generation,
+        ):
+            return known
+        since = known.last_transition
     return Condition(
         type=kind,
         status=status,
-        reason=reason or kind,
+        reason=reason,
         message=message,
-        last_transition=known.last_transition if same and known is not None else now,
+        last_transition=since,
         observed_generation=generation,
     )
 
 
+def changed(before: tuple[Condition, ...], wanted: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Those of `wanted` that are not there yet."""
+    news: list[Condition] = []
+    for condition in wanted:
+        known = find(before, condition.type)
+        # Most often it is the very one that is there.
+        if known is not condition and known != condition:
+            news.append(condition)
+    return tuple(news)
+
+
 def root(
-    before: Sequence[Condition],
+    before: tuple[Condition, ...],
     parts: Sequence[Condition],
     *,
     generation: int,

@@ -75,6 +75,9 @@ class Draft:
         claim = self.claim
         gone = claim.meta.deleted is not None
         lacks_finalizer = labels.TERMINATION_FINALIZER not in claim.meta.finalizers
+        settled = self._settled()
+        if not (settled or lacks_finalizer or self._is_filled()):
+            return None
         patch = PatchNodeClaim(
             name=claim.meta.name,
             resource_version=claim.meta.resource_version,
@@ -87,11 +90,21 @@ class Draft:
             image_id=_other(self.image_id, claim.image_id),
             capacity=self.capacity if self.capacity != claim.capacity else None,
             allocatable=self.allocatable if self.allocatable != claim.allocatable else None,
-            conditions=self._settled(),
+            conditions=settled,
             last_pod_event=self.last_pod_event,
         )
         nothing = PatchNodeClaim(name=patch.name, resource_version=patch.resource_version)
         return None if patch == nothing else patch
+
+    def _is_filled(self) -> bool:
+        """Whether any stage said anything beside conditions; most NodeClaims are done with."""
+        texts = self.provider_id, self.node_name, self.image_id
+        amounts = self.capacity, self.allocatable
+        return (
+            self.remove_finalizer
+            or bool(self.labels or self.annotations)
+            or any(each is not None for each in (*texts, *amounts, self.last_pod_event))
+        )
 
     def _settled(self) -> tuple[Condition, ...]:
         """Conditions that change, the root last."""
@@ -109,7 +122,7 @@ class Draft:
             *(self._conditions[kind] for kind in sorted(self._conditions)),
             conditions.root(self.claim.conditions, parts, generation=meta.generation, now=self.now),
         ]
-        return tuple(c for c in wanted if c != find(self.claim.conditions, c.type))
+        return conditions.changed(self.claim.conditions, wanted)
 
 
 def _changed(

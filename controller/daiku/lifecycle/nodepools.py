@@ -84,7 +84,7 @@ def _conditions(
     ]
     ready = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
     wanted = (*parts, ready, _registration(pool, snapshot, now))
-    return tuple(c for c in wanted if c != find(pool.conditions, c.type))
+    return conditions.changed(pool.conditions, wanted)
 
 
 def _registration(pool: NodePool, snapshot: Snapshot, now: datetime) -> Condition:

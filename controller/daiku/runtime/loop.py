@@ -11,6 +11,7 @@ from typing import Final
 from daiku import events, tick
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
+from daiku.report import Report
 from daiku.runtime import clock
 from daiku.runtime.carrier import NodeClassIndex
 from daiku.runtime.executor import Executor
@@ -19,6 +20,7 @@ from daiku.runtime.inbox import Inbox
 from daiku.settings import Settings
 from daiku.state import ownership
 from daiku.state.cluster import Cluster
+from daiku.state.snapshot import Snapshot
 from daiku.telemetry import log, metrics
 from daiku.tick import Plan
 
@@ -26,6 +28,8 @@ IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
 PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
+OBSERVED_SECONDS: Final = 5.0
+"""How old metrics of the cluster may be: less than any scraper's interval, and they need not cost in every tick."""
 _log = log.get("loop")
 
 
@@ -54,6 +58,10 @@ class Loop:
     _wake_at: datetime | None = None
     _next: float = 0.0
     """When the next tick may be, by the clock that never jumps."""
+    _decided: tuple[Snapshot, Report] | None = None
+    """What was decided last, if the metrics do not show it yet."""
+    _observe_at: float = 0.0
+    """When metrics may be set again, by the clock that never jumps."""
 
     def run(self) -> None:
         """Apply and decide until the process stops."""
@@ -74,6 +82,7 @@ class Loop:
             and self.may_act()
         ):
             self._decide(now)
+        self._observe()
 
     def wait_seconds(self) -> float:
         """How long nothing is to be done unless something happens."""
@@ -82,13 +91,18 @@ class Loop:
             return IDLE_SECONDS
         if self._dirty:
             return min(IDLE_SECONDS, max(0.0, self._next - clock.monotonic()))
-        if self._wake_at is None:
+        due = self.due_at()
+        if due is None:
             return IDLE_SECONDS
-        return min(IDLE_SECONDS, max(0.0, (self._wake_at - clock.now()).total_seconds()))
+        return min(IDLE_SECONDS, max(0.0, (due - clock.now()).total_seconds()))
+
+    def due_at(self) -> datetime | None:
+        """When to decide again even if nothing happens; None: only when something does."""
+        times = self._wake_at, self.cluster.again_at
+        return min((at for at in times if at is not None), default=None)
 
     def _apply(self, event: events.Event) -> None:
-        self.cluster.apply(event)
-        self._dirty = True
+        self._dirty |= self.cluster.apply(event)
         match event:
             case events.Seen() if not ownership.is_ours(event.object, self.settings):
                 self._leave_alone(event.object.meta.key)
@@ -125,7 +139,8 @@ class Loop:
             self.node_classes_changed()
 
     def _is_due(self, now: datetime) -> bool:
-        return self._dirty or (self._wake_at is not None and self._wake_at <= now)
+        due = self.due_at()
+        return self._dirty or (due is not None and due <= now)
 
     def _decide(self, now: datetime) -> None:
         began = clock.monotonic()
@@ -137,7 +152,7 @@ class Loop:
         self._next = began + PACE_SECONDS
         metrics.TICKS.inc()
         metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
-        self.gauges.observe(snapshot, plan.report, self.cluster.catalogue)
+        self._decided = snapshot, plan.report
         self._report(plan, elapsed)
         for command in plan.commands:
             self.cluster.begin(command, now)
@@ -145,6 +160,14 @@ class Loop:
         for command in plan.commands:
             self.executor.submit(command)
         self.settled(plan.report.settled)
+
+    def _observe(self) -> None:
+        """Set metrics of the cluster, the first time at once."""
+        now = clock.monotonic()
+        if self._decided is None or now < self._observe_at:
+            return
+        self.gauges.observe(*self._decided, self.cluster.catalogue)
+        self._decided, self._observe_at = None, now + OBSERVED_SECONDS
 
     def _report(self, plan: Plan, elapsed: float) -> None:
         if plan.commands:

@@ -15,7 +15,6 @@ from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
 from daiku.model import interruption, labels
-from daiku.model.condition import Condition, find
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
 from daiku.model.namespace import Namespace
@@ -41,10 +40,10 @@ from daiku.state.inflight import Inflight
 from daiku.state.interruptions import InterruptionIndex
 from daiku.state.nominations import Nominations
 from daiku.state.pods import PodIndex
-from daiku.state.registrations import Registrations
+from daiku.state.registrations import Registrations, is_young
 from daiku.state.snapshot import Pool, Snapshot
 from daiku.state.standing import Standing
-from daiku.state.volumes import Volumes
+from daiku.state.volumes import OF_VOLUMES, Volumes
 
 if TYPE_CHECKING:
     from daiku.cloud.provider import LaunchedInstance
@@ -56,17 +55,8 @@ _SOLD_OUT: Final = timedelta(minutes=3)
 """How long a pool that said no is not asked again (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for, answered or not."""
-_YOUNG: Final = timedelta(minutes=1)
-"""For how long the cloud may deny knowing an instance that it has launched."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
 
-_OF_VOLUMES: Final = (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    CsiNode,
-    VolumeAttachment,
-)
 _Kind = TypeVar("_Kind", bound=Object)
 
 
@@ -105,8 +95,17 @@ class Cluster:
         """Whether every kind has been listed once."""
         return all(self._listed.values())
 
-    def apply(self, event: Event) -> None:
-        """Take in what happened. Applying an event twice changes nothing."""
+    @property
+    def again_at(self) -> datetime | None:
+        """When something may be decided anew because of what `apply` said is of no account now."""
+        return self._inflight.again_at
+
+    def apply(self, event: Event) -> bool:
+        """Take in what happened. Applying an event twice changes nothing.
+
+        Returns:
+            Whether it can change what is decided now. Most cannot: heartbeats, and answers whose effect is yet to come.
+        """
         nodes = self._nodes_of_pod(event)
         if nodes is None:
             self._standing = None
@@ -114,14 +113,16 @@ class Cluster:
             self._touched |= dict.fromkeys(nodes)
         match event:
             case events.Seen():
-                if ownership.is_ours(event.object, self.settings):
-                    self._see(event.object)
+                return ownership.is_ours(event.object, self.settings) and self._see(event.object)
             case events.Gone():
-                self._lose(event.kind, event.key)
+                return self._lose(event.kind, event.key)
             case events.Listed():
-                for key in [k for k in self._objects[event.kind] if k not in event.keys]:
+                lost = [k for k in self._objects[event.kind] if k not in event.keys]
+                for key in lost:
                     self._lose(event.kind, key)
+                is_first = not self._listed[event.kind]
                 self._listed[event.kind] = True
+                return bool(lost) or is_first
             case events.CatalogueRefreshed():
                 if event.catalogue.version != self.catalogue.version:
                     self._deciding.unschedulable = ()
@@ -140,10 +141,11 @@ class Cluster:
                 self._sell_out(event.instance.sold_out)
             case events.LaunchFailed():
                 self._fail_launch(event.node_claim, event.error)
-            case events.Done():
-                self._inflight.done(event.command, event.finished)
-            case events.Failed():
-                self._fail(event)
+            case events.Done() | events.Failed():
+                # With as many under way as may be, others were left out.
+                crowded = len(self._inflight.running) >= self.settings.commands_in_flight_max
+                return self._answer(event) or crowded
+        return True
 
     def begin(self, command: Command, now: datetime) -> None:
         """A command of a plan is handed to the executor; nothing is planned for its key until it comes back."""
@@ -227,19 +229,19 @@ class Cluster:
             changes=self._deciding.changes,
         )
 
-    def _see(self, seen: Object) -> None:
+    def _see(self, seen: Object) -> bool:
         kind, key = type(seen), seen.meta.key
         before = self._objects[kind].get(key)
         self._objects[kind][key] = seen
-        self._deciding.see(before, seen)
+        changed = self._deciding.see(before, seen)
         self._sorted.pop(kind, None)
-        self._volumes = None if kind in _OF_VOLUMES else self._volumes
+        self._volumes = None if kind in OF_VOLUMES else self._volumes
         if before is None or before.meta.resource_version != seen.meta.resource_version:
-            self._inflight.observed(f"{kind.__name__}/{key}")
-        if isinstance(seen, NodePool | NodeClass) and (
-            before is None
-            or before.meta.generation != seen.meta.generation
-            or _conditions(before) != seen.conditions
+            changed |= self._inflight.observed(f"{kind.__name__}/{key}")
+        if isinstance(seen, NodePool | NodeClass) and not (
+            isinstance(before, NodePool | NodeClass)
+            and before.meta.generation == seen.meta.generation
+            and before.conditions == seen.conditions
         ):
             # What was in the way of these pods may just have been changed by hand: do not make them wait.
             self._deciding.unschedulable = ()
@@ -257,17 +259,18 @@ class Cluster:
                 self._nominations.forget(key)
                 self._launched.pop(key, None)
                 self._launch_failures.pop(key, None)
+        return changed
 
-    def _lose(self, kind: type[Object], key: str) -> None:
-        if kind is NodeClaim:
-            self._expected.pop(key, None)
+    def _lose(self, kind: type[Object], key: str) -> bool:
+        """An object is gone; whether it, or the hope for it, was there."""
+        hoped = kind is NodeClaim and self._expected.pop(key, None) is not None
         lost = self._objects[kind].pop(key, None)
         if lost is None:
-            return
+            return hoped
         self._sorted.pop(kind, None)
         self._inflight.forget(f"{kind.__name__}/{key}")
         self._deciding.changes += 1
-        self._volumes = None if kind in _OF_VOLUMES else self._volumes
+        self._volumes = None if kind in OF_VOLUMES else self._volumes
         if kind is Pod:
             self._pods.lose(key)
             self._daemons.lose(key)
@@ -280,6 +283,13 @@ class Cluster:
             self._pods.forget_node(key)
         elif kind is NodePool:
             self._registrations.lose_pool(lost.meta.uid)
+        return True
+
+    def _answer(self, event: events.Done | events.Failed) -> bool:
+        if isinstance(event, events.Done):
+            return self._inflight.done(event.command, event.finished)
+        self._fail(event)
+        return not isinstance(event.command, commands.WRITES)
 
     def _fail(self, event: events.Failed) -> None:
         command, error = event.command, event.error
@@ -301,7 +311,8 @@ class Cluster:
                 if self._ending.pop(command.name, None) is not None and event.unsure:
                     self._ending[command.name] = event.finished + _EXPECTED
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
-                young = self._is_young(command.node_claim, event.finished)
+                claim = self._objects[NodeClaim].get(command.node_claim)
+                young = isinstance(claim, NodeClaim) and is_young(claim, event.finished)
                 if not (isinstance(error, errors.InstanceUnknown) and young):
                     self._gone_instances |= {command.provider_id}
             case commands.Launch() if isinstance(error, CloudError):
@@ -316,15 +327,6 @@ class Cluster:
                     self._inflight.failed(f"Create/{pool}", error, event.finished, retry_after)
             case _:
                 pass
-
-    def _is_young(self, claim: str, now: datetime) -> bool:
-        """Whether a NodeClaim's instance may have been launched so lately that not all of the cloud knows it."""
-        known = self._objects[NodeClaim].get(claim)
-        if not isinstance(known, NodeClaim):
-            return False
-        launched = find(known.conditions, "Launched")
-        since = launched.last_transition if launched is not None else None
-        return not known.is_true("Launched") or since is None or now - since < _YOUNG
 
     def _fail_launch(self, claim: str, error: CloudError) -> None:
         self._launch_failures[claim] = error
@@ -392,7 +394,3 @@ class Cluster:
             ending=self._ending,
             before=self._stood,
         )
-
-
-def _conditions(seen: Object) -> tuple[Condition, ...]:
-    return seen.conditions if isinstance(seen, NodePool | NodeClass) else ()

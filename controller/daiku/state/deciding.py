@@ -40,16 +40,11 @@ class Deciding:
         self.proposals = report.proposals
         self.looks |= report.looks
 
-    def see(self, before: Object | None, seen: Object) -> None:
-        """Count a change, unless only the version of the object is another one."""
-        if not isinstance(seen, _MATTER) or type(before) is not type(seen) or before is None:
-            self.changes += isinstance(seen, _MATTER)
-            return
-        version = seen.meta.resource_version
-        if before.meta.resource_version == version:
-            return
-        same = replace(before.meta, resource_version=version) == seen.meta
-        self.changes += not (same and replace(before, meta=seen.meta) == seen)
+    def see(self, before: Object | None, seen: Object) -> bool:
+        """Count a change; whether there is one, beside the version of the object."""
+        changed = before is None or _is_other(before, seen)
+        self.changes += changed and isinstance(seen, _MATTER)
+        return changed
 
     def still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:
         """What the last pass found no place for and is still `waiting`."""
@@ -58,3 +53,11 @@ class Deciding:
             for each in self.unschedulable
         )
         return tuple(each for each in left if each.pods)
+
+
+def _is_other(before: Object, seen: Object) -> bool:
+    version = seen.meta.resource_version
+    if before.meta.resource_version == version:
+        return False
+    same = replace(before.meta, resource_version=version) == seen.meta
+    return not (same and replace(before, meta=seen.meta) == seen)

@@ -52,19 +52,28 @@ class Inflight:
 
     running: dict[str, _Running] = field(default_factory=dict[str, _Running])
     pauses: dict[str, Hold] = field(default_factory=dict[str, Hold])
+    _fresh: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """Ends of the pauses that began after the last decision, which does not know of them."""
+
+    @property
+    def again_at(self) -> datetime | None:
+        """When the first pause ends that no decision has taken into account; None when there is none."""
+        return min(self._fresh.values(), default=None)
 
     def begin(self, command: Command, now: datetime) -> None:
         """A command is handed to the executor."""
         self.running[command.key] = _Running(command, now)
 
-    def done(self, command: Command, finished: datetime) -> None:
-        """A command was carried out."""
+    def done(self, command: Command, finished: datetime) -> bool:
+        """A command was carried out; whether its key is free from now on."""
         running = self.running.pop(command.key, None)
         self.pauses.pop(command.key, None)
         pause = _pause_after(command)
         if pause is None or (running is not None and running.changed):
-            return
+            return True
         self.pauses[command.key] = Hold(key=command.key, since=finished, until=finished + pause)
+        self._fresh[command.key] = finished + pause
+        return False
 
     def failed(
         self, key: str, error: Exception, finished: datetime, retry_after: timedelta | None = None
@@ -74,32 +83,37 @@ class Inflight:
         before = self.pauses.get(key)
         failures = 1 + (before.failures if before is not None else 0)
         growing = min(_BACKOFF_FIRST * 2 ** min(failures - 1, 16), _BACKOFF_MOST)
-        self.pauses[key] = Hold(
-            key=key,
-            since=finished,
-            until=finished + (retry_after if retry_after is not None else growing),
-            failures=failures,
-            why=str(error) or type(error).__name__,
-        )
+        until = self._fresh[key] = finished + (retry_after if retry_after is not None else growing)
+        why = str(error) or type(error).__name__
+        self.pauses[key] = Hold(key=key, since=finished, until=until, failures=failures, why=why)
 
-    def observed(self, key: str) -> None:
-        """The object of a key was seen again, so what is planned next is planned on fresh knowledge."""
+    def observed(self, key: str) -> bool:
+        """The object of a key was seen again, so what is planned next is planned on fresh knowledge.
+
+        Returns:
+            Whether that ended a pause.
+        """
         running = self.running.get(key)
         if running is not None:
             running.changed = True
         pause = self.pauses.get(key)
-        if pause is not None and pause.failures <= 1:
-            del self.pauses[key]
+        if pause is None or pause.failures > 1:
+            return False
+        del self.pauses[key]
+        self._fresh.pop(key, None)
+        return True
 
     def forget(self, key: str) -> None:
         """The object of a key is gone for good."""
         self.pauses.pop(key, None)
+        self._fresh.pop(key, None)
 
     def held(self, now: datetime) -> Mapping[str, Hold]:
-        """Every key for which nothing is to be planned at `now`.
+        """Every key for which nothing is to be planned at `now`: what is decided next knows all of them.
 
         A pause that is over is kept for a while, so that the next failure knows how many came before it.
         """
+        self._fresh.clear()
         long_ago = now - 2 * _BACKOFF_MOST
         self.pauses = {
             k: pause

@@ -9,6 +9,7 @@ Source: Karpenter's nodepool.registrationhealth and the ring of nodeclaim.lifecy
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import DeleteNodeClaim
@@ -23,6 +24,15 @@ FAILURES: Final = 2
 """So many of those that are kept make a NodePool unhealthy."""
 _NEVER_CAME: Final = frozenset({"launch_timeout", "registration_timeout"})
 """Why a NodeClaim is given up whose Node did not come."""
+_YOUNG: Final = timedelta(minutes=1)
+"""For how long the cloud may deny knowing an instance that it has launched."""
+
+
+def is_young(claim: NodeClaim, now: datetime) -> bool:
+    """Whether its instance may have been launched so lately that not all of the cloud knows it."""
+    launched = find(claim.conditions, "Launched")
+    since = launched.last_transition if launched is not None else None
+    return not claim.is_true("Launched") or since is None or now - since < _YOUNG
 
 
 @dataclass(frozen=True, slots=True)

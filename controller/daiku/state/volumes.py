@@ -20,6 +20,8 @@ from daiku.model.volume import (
     VolumeAttachment,
 )
 
+OF_VOLUMES = (PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, VolumeAttachment)
+"""Kinds of which `Volumes` is made."""
 Terms = tuple[Requirements, ...]
 """Alternatives; one of them must hold."""
 

@@ -20,6 +20,7 @@ from daiku.commands import (
     DeleteNodeClaim,
     Evict,
     Launch,
+    PatchNode,
     TerminateInstance,
 )
 from daiku.events import Done, Failed, Gone, Launched, LaunchFailed, Listed, Seen
@@ -310,3 +311,47 @@ def test_a_new_catalogue_replaces_the_old_one() -> None:
     cluster.apply(events.CatalogueRefreshed(build.catalogue(version=7)))
 
     assert cluster.catalogue.version == 7
+
+
+def test_what_cannot_change_a_decision_says_so() -> None:
+    node = build.node("a")
+    cluster = build.cluster(node)
+    beat = replace(node, meta=replace(node.meta, resource_version="2"))
+
+    assert not cluster.apply(Seen(node)), "listed again"
+    assert not cluster.apply(Seen(beat)), "a heartbeat"
+    assert not cluster.apply(Gone(Node, "never-seen"))
+    assert not cluster.apply(Listed(Node, frozenset({"a"})))
+    assert cluster.apply(Seen(replace(node, unschedulable=True))), "cordoned"
+    assert cluster.apply(Gone(Node, "a"))
+
+
+def test_an_answer_counts_when_its_effect_is_seen_or_its_time_is_over() -> None:
+    patch = PatchNode(name="a", resource_version="1", labels={"x": "y"})
+    node = build.node("a")
+    cluster = build.cluster(node)
+    cluster.begin(patch, NOW)
+
+    assert not cluster.apply(Done(patch, NOW))
+    assert cluster.again_at == NOW + 3 * SECOND
+    assert cluster.apply(Seen(replace(node, meta=replace(node.meta, resource_version="2"))))
+    assert cluster.again_at is None
+
+
+def test_a_write_that_failed_is_decided_anew_when_its_pause_is_over() -> None:
+    patch = PatchNode(name="a", resource_version="1", labels={"x": "y"})
+    cluster = build.cluster(build.node("a"))
+    cluster.begin(patch, NOW)
+
+    assert not cluster.apply(Failed(patch, RuntimeError("conflict"), NOW, None))
+    assert cluster.again_at == NOW + SECOND
+    assert patch.key in cluster.snapshot(NOW).holds
+    assert cluster.again_at is None, "who decides now knows of the pause, and says when to go on"
+
+
+def test_with_as_many_commands_under_way_as_may_be_every_answer_counts() -> None:
+    patch = PatchNode(name="a", resource_version="1", labels={"x": "y"})
+    cluster = Cluster(Settings(commands_in_flight_max=1))
+    cluster.begin(patch, NOW)
+
+    assert cluster.apply(Done(patch, NOW))
