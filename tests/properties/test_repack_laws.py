@@ -3,11 +3,13 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests import build
 
-from daiku.disruption import candidates, payback, repack
+from daiku.disruption import candidates, keeping, payback, repack
 from daiku.disruption.repack import Repack
 from daiku.events import Object
 from daiku.model import resources
@@ -93,6 +95,29 @@ def test_the_price_falls_strictly_with_every_step_and_by_more_than_the_moves_cos
     assert all(s.saved_usd_per_hour > max(s.moving_usd_per_hour, 0.0) for s in found.steps)
     assert found.usd_per_hour_after <= found.usd_per_hour_before
     assert found.usd_per_hour_after >= found.lower_bound_usd_per_hour - 1e-9
+
+
+@SEARCH
+@given(WORLDS, st.data())
+def test_a_set_is_weighed_as_the_what_if_would_place_its_pods(
+    world: World, data: st.DataObject
+) -> None:
+    snapshot = world.snapshot()
+    asked = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
+    found, _ = candidates.find(snapshot, {}, {}, LATER)
+    movable = payback.movable(found, asked, snapshot, LATER)
+    goes = data.draw(st.lists(st.booleans(), min_size=len(movable), max_size=len(movable)))
+    gone = np.array(goes, dtype=np.bool_)
+
+    weighed = keeping.question(asked, movable).weighed(gone)
+
+    names = frozenset(m.name for m, leaves in zip(movable, goes, strict=True) if leaves)
+    outcome = asked.without(names, new_nodes_most=0)
+    rest = asked.requests_of([p for u in outcome.unschedulable for p in u.pods])
+    stays = sum(m.usd_per_hour for m in movable if m.name not in names)
+    moves = sum(m.moving_usd_per_hour for m in movable if m.name in names)
+    left = 1.01 * float(asked.bound().worth @ rest)
+    assert weighed == pytest.approx(stays + moves + left)
 
 
 @SEARCH

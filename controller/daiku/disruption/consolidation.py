@@ -33,8 +33,8 @@ PART_PAUSE: Final = timedelta(seconds=2)
 LOOK: Final = "consolidation"
 _PAUSE: Final = timedelta(seconds=10)
 """Between two rounds at least, when something has changed (Karpenter's interval)."""
-_PAUSE_OF_NODE: Final = timedelta(milliseconds=30)
-"""Pause for each node that a round repacks: it takes about a twentieth of that."""
+_PAUSE_OF_TRY: Final = timedelta(milliseconds=10)
+"""Pause for each set of nodes that a round weighs, which takes about a twentieth of that."""
 _NEEDED: Final = (labels.INSTANCE_TYPE, labels.CAPACITY_TYPE, labels.ZONE)
 """Labels by which a node's price is found."""
 
@@ -82,13 +82,13 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Loo
 
 def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:
     """What several nodes could become together."""
-    proposals, repacked = repacking.find(ranked, search.ground, REASON)
-    pause = max(_PAUSE, repacked.considered * _PAUSE_OF_NODE)
-    search.look = replace(search.look, repacked=repacked, pause=pause)
+    proposals, found = repacking.find(ranked, search.ground, REASON)
+    pause = max(_PAUSE, found.tried * _PAUSE_OF_TRY)
+    search.look = replace(search.look, repacked=found.figures, pause=pause)
     if proposals:
         return proposals
-    found = _together(ranked, search)
-    return [found] if found is not None else []
+    together = _together(ranked, search)
+    return [together] if together is not None else []
 
 
 def again(

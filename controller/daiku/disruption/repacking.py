@@ -13,19 +13,23 @@ from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import propose
-from daiku.disruption.steps import Step
+from daiku.disruption.repack import Repack
+from daiku.disruption.steps import Movable, Step
 from daiku.disruption.weighing import Together, Weighing
-from daiku.report import Proposal, Repacked
+from daiku.report import Proposal
 
 METHOD: Final = "repack"
 STEPS_MOST: Final = 100
 """Steps that begin in one tick at most."""
+_TRIES_OF_NODE: Final = 40
+_TRIES_MOST: Final = 4000
+"""Sets of nodes that one search weighs, by the number of nodes and at most; the tick's time box may end it before."""
 
 
 def find(
     candidates: Sequence[Candidate], ground: Ground, reason: str
-) -> tuple[list[Proposal], Repacked]:
-    """Steps that can begin now, each worth it when those before it are made, and what all of them would come to.
+) -> tuple[list[Proposal], Repack]:
+    """Steps that can begin now, each worth it when those before it are made, and the whole of which they are a part.
 
     Args:
         candidates: Nodes that may be consolidated.
@@ -34,7 +38,7 @@ def find(
     """
     world = ground.world()
     movable = payback.movable(candidates, world, ground.snapshot, ground.now)
-    found = repack.search(world, movable, closed=ground.unquiet(), stop=ground.stop)
+    found = _searched(movable, ground)
     by_node = {c.state_node.name: c for c in candidates}
     made = _begun(found.steps, by_node, ground, reason)
     if found.steps and not made:
@@ -43,9 +47,18 @@ def find(
         few = [m for m in repack.ranked(world, movable) if left.take(m.pool)]
         if len(few) < len(movable):
             few.sort(key=lambda m: m.name)
-            smaller = repack.search(world, few, closed=ground.unquiet(), stop=ground.stop)
-            made = _begun(smaller.steps, by_node, ground, reason)
-    return made, found.figures
+            made = _begun(_searched(few, ground).steps, by_node, ground, reason)
+    return made, found
+
+
+def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
+    return repack.search(
+        ground.world(),
+        movable,
+        closed=ground.unquiet(),
+        tries=min(_TRIES_OF_NODE * len(movable), _TRIES_MOST),
+        stop=ground.stop,
+    )
 
 
 def _begun(

@@ -28,7 +28,7 @@ from daiku.model.pod import Pod
 from daiku.scheduling import editing, narrowing, packing, prices, problem, solver
 from daiku.scheduling.bound import Bound
 from daiku.scheduling.catalogue import Types
-from daiku.scheduling.columns import Ints
+from daiku.scheduling.columns import Ints, Mask
 from daiku.scheduling.outcome import Outcome, Refusal
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
@@ -155,6 +155,16 @@ class WhatIf:
         there = [position for position, name in enumerate(names) if name in self._column]
         free[:, there] = self.whole.nodes.free[:, [self._column[names[p]] for p in there]]
         return np.maximum(free, 0)
+
+    def takers(self, closed: frozenset[str]) -> list[str]:
+        """Nodes that take pods, `closed` ones left out, in the order in which they are filled."""
+        names = sorted(self._column, key=lambda name: self._column[name])
+        return [n for n in names if n not in closed and self._column[n] not in self._closed]
+
+    def room_on(self, names: Sequence[str]) -> tuple[Ints, Mask]:
+        """What each of these takers has left, shape (R, names), and which class each may host, shape (C, names)."""
+        chosen = np.array([self._column[name] for name in names], dtype=np.intp)
+        return self.whole.nodes.free[:, chosen], self.whole.nodes.hostable[:, chosen]
 
     def narrowed(
         self, node: NewNode, *, capacity_type: str, below_usd_per_hour: float = np.inf
