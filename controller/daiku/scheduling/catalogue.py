@@ -7,11 +7,13 @@ Letters in shapes: T instance types, O offerings.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daiku.model import memo
 from daiku.model.instance_type import InstanceType, Offering
 from daiku.model.requirements import Requirements
 from daiku.scheduling import columns
@@ -55,13 +57,38 @@ class Types:
 
 def build(types: Sequence[InstanceType], sold_out: Mapping[tuple[str, str, str], object]) -> Types:
     """The columns of `types`, without offerings in pools that are `sold_out`."""
+    whole = _whole(types)
+    if not sold_out:
+        return whole
+    rows = cast("list[int]", whole.offering_type.tolist())
+    owners = [whole.types[row].name for row in rows]
+    left = [
+        position
+        for position, (name, offering) in enumerate(zip(owners, whole.offerings, strict=True))
+        if (name, offering.zone, offering.capacity_type) not in sold_out
+    ]
+    if len(left) == len(owners):
+        return whole
+    offerings = tuple(whole.offerings[position] for position in left)
+    return replace(
+        whole,
+        offerings=offerings,
+        offering_labels=columns.stack([o.requirements for o in offerings]),
+        offering_type=whole.offering_type[left],
+        offering_price=whole.offering_price[left],
+    )
+
+
+# A catalogue stays for a minute and is asked for with every batch: making its columns was half of a small batch.
+@memo.by_identity(8)
+def _whole(types: Sequence[InstanceType]) -> Types:
+    """The columns of `types`, whatever is sold out."""
     ordered = tuple(sorted(types, key=lambda t: t.name))
     offerings: list[Offering] = []
     owners: list[int] = []
     for position, instance_type in enumerate(ordered):
         for offering in instance_type.offerings:
-            pool = (instance_type.name, offering.zone, offering.capacity_type)
-            if offering.available and pool not in sold_out:
+            if offering.available:
                 offerings.append(offering)
                 owners.append(position)
     return Types(
