@@ -35,7 +35,7 @@ setup: $(STAMP) ## install everything Python needs into .venv
 
 lock: | $(if $(filter .uv/bin/uv,$(UV)),.uv/bin/uv) ## pin every package again (requirements.lock)
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header --no-annotate --group dev $(MEMBERS:%=%/pyproject.toml) -o requirements.lock
+	  --no-header --no-annotate --group dev --all-extras $(MEMBERS:%=%/pyproject.toml) -o requirements.lock
 
 demo: setup ## build the local stack, scale a Deployment out and in, destroy it (KEEP=1 keeps it, REPORT=file writes JSON)
 	@$(BIN)/daiku local demo

@@ -117,7 +117,7 @@ def cluster(
     given = read_types(instance_types, problems)
     if problems:
         return (), Catalogue(version=0, instance_types={})
-    offered, _ = _offered(found, given)
+    offered, _ = offers(found, given)
     return found.objects, Catalogue(version=1, instance_types=offered)
 
 
@@ -195,7 +195,7 @@ def _forecast(
     repacked: bool,
     stop: Stop | None,
 ) -> Forecast:
-    offered, notes = _offered(found, given)
+    offered, notes = offers(found, given)
     bought = Catalogue(version=1, instance_types=offered)
     made = forecast(found.objects, bought, Settings(), repacked=repacked, stop=stop)
     better = (str(made.repack),) if made.repack is not None else ()
@@ -203,7 +203,7 @@ def _forecast(
     return replace(made, notes=said)
 
 
-def _offered(
+def offers(
     found: Configuration, given: tuple[InstanceType, ...] | Offered | None
 ) -> tuple[Offered, Sequence[str]]:
     """Instance types of every node class, and what was guessed.

@@ -2,6 +2,7 @@
 
 import io
 import shutil
+from collections.abc import Sequence
 from typing import Final
 
 from rich import table as rich_table
@@ -32,15 +33,7 @@ def render(made: Forecast, compared: Comparison | None, seconds: float, *, colou
         seconds: How long it took.
         colour: Whether it goes to a terminal.
     """
-    written = io.StringIO()
-    console = Console(
-        file=written,
-        width=shutil.get_terminal_size().columns if colour else WIDTH,
-        force_terminal=colour,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    written, console = _console(colour=colour)
     if compared is not None:
         console.print("From the first configuration to the second", style="bold")
         _table(console, plan_tables.changes(compared))
@@ -62,6 +55,34 @@ def render(made: Forecast, compared: Comparison | None, seconds: float, *, colou
         for note in made.notes:
             console.print(Text(f"- {note}"), style="dim")
     console.print(f"\nPlanned in {seconds:.1f} s.", style="dim")
+    return _text(written)
+
+
+def tables(shown: Sequence[tuple[str, Table]], *, colour: bool) -> str:
+    """Some tables, each under its title, if it has one."""
+    written, console = _console(colour=colour)
+    for title, table in shown:
+        if title:
+            _title(console, title)
+        _table(console, table)
+    return _text(written)
+
+
+def _console(*, colour: bool) -> tuple[io.StringIO, Console]:
+    """A place to write to."""
+    written = io.StringIO()
+    console = Console(
+        file=written,
+        width=shutil.get_terminal_size().columns if colour else WIDTH,
+        force_terminal=colour,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    return written, console
+
+
+def _text(written: io.StringIO) -> str:
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 

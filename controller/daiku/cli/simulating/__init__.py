@@ -1,0 +1,1 @@
+"""What `daiku simulate` reads and writes; the simulation itself is `daiku.simulation`."""

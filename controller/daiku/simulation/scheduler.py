@@ -1,0 +1,137 @@
+"""The simulated kube-scheduler: which ready node a waiting pod is bound to.
+
+Most pods only ask for resources, labels and tolerance of taints; for them the node with the most room left is looked
+up, as kube-scheduler's default scoring does. Pods that are spread, or go with or apart from others, are placed by the
+scheduling engine itself, on the nodes that are there.
+Source: kube-scheduler's NodeResourcesFit, LeastAllocated.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from daiku.model import resources, taints
+from daiku.model.instance_type import Catalogue
+from daiku.model.node import Node
+from daiku.model.pod import Pod
+from daiku.model.requirements import Requirements
+from daiku.model.topology import AffinityTerm
+from daiku.scheduling import problem, solver
+from daiku.state.snapshot import Snapshot
+
+_NOTHING = Catalogue(version=1, instance_types={})
+
+
+@dataclass(slots=True)
+class Room:
+    """A Node that takes pods, and what is left of it."""
+
+    node: Node
+    free: dict[str, int]
+    known: Requirements
+    lets_in: dict[int, bool]
+    """Template of pods -> whether labels and taints let it in."""
+
+    def share_left(self, requests: Mapping[str, int]) -> float:
+        """How empty it would still be, 0 to 1: the mean of cpu and memory."""
+        total, free = self.node.allocatable, self.free
+        return sum(
+            (free.get(r, 0) - requests.get(r, 0)) / total[r]
+            for r in (resources.CPU, resources.MEMORY)
+            if total.get(r)
+        )
+
+
+class Scheduler:
+    """Rooms, by the name of their Node."""
+
+    def __init__(self, terms: Iterable[AffinityTerm]) -> None:
+        self.rooms: dict[str, Room] = {}
+        self._terms = tuple(terms)
+        self._templates: dict[int, Pod] = {}
+        self._plain: dict[int, bool] = {}
+
+    def see(self, node: Node) -> None:
+        """A Node is there, or looks different."""
+        is_open = node.is_ready and not node.unschedulable and node.meta.deleted is None
+        room = self.rooms.get(node.meta.name)
+        if not is_open:
+            self.rooms.pop(node.meta.name, None)
+        elif (
+            room is None
+            or room.node.taints != node.taints
+            or room.node.meta.labels != node.meta.labels
+        ):
+            free = room.free if room is not None else dict(node.allocatable)
+            known = Requirements.from_labels(node.meta.labels)
+            self.rooms[node.meta.name] = Room(node, free, known, {})
+        else:
+            room.node = node
+
+    def lose(self, name: str) -> None:
+        """A Node is gone."""
+        self.rooms.pop(name, None)
+
+    def take(self, name: str, pod: Pod, sign: int = -1) -> None:
+        """A pod comes to a node, or with `sign` 1 leaves it."""
+        room = self.rooms.get(name)
+        if room is not None:
+            for resource, amount in pod.requests.items():
+                room.free[resource] = room.free.get(resource, 0) + sign * amount
+
+    def is_plain(self, template: Pod) -> bool:
+        """Whether no constraint between pods concerns it."""
+        known = self._plain.get(id(template))
+        if known is None:
+            self._templates[id(template)] = template  # so that its id stays its own
+            known = self._plain[id(template)] = not (
+                template.spread
+                or template.pod_affinity
+                or template.pod_anti_affinity
+                or template.preferred_pod_affinity
+                or template.preferred_pod_anti_affinity
+                or template.preferred_node_affinity
+                or template.host_ports
+                or template.volume_claims
+                or any(_selects(term, template) for term in self._terms)
+            )
+        return known
+
+    def best(self, pod: Pod, template: Pod) -> str | None:
+        """The node with the most room for a plain pod; None when none has enough."""
+        key, requests = id(template), pod.requests
+        found: tuple[float, str] | None = None
+        for name, room in self.rooms.items():
+            free = room.free
+            if any(amount > free.get(r, 0) for r, amount in requests.items()):
+                continue
+            lets_in = room.lets_in.get(key)
+            if lets_in is None:
+                lets_in = room.lets_in[key] = admits(room.node, room.known, template)
+            if lets_in:
+                rank = (-room.share_left(requests), name)
+                if found is None or rank < found:
+                    found = rank
+        return found[1] if found is not None else None
+
+    def together(self, pods: Sequence[Pod], snapshot: Snapshot) -> dict[str, str]:
+        """Nodes for pods with constraints between each other: pod -> node, in an order in which they can be bound."""
+        asked = problem.build(pods, replace(snapshot, node_pools=()), _NOTHING)
+        placed = solver.solve(asked, grow=False).placements
+        return {pod: node for pod, node in placed.items() if node in self.rooms}
+
+
+def admits(node: Node, known: Requirements, template: Pod) -> bool:
+    """Whether a node's labels and taints let pods of a template in."""
+    if taints.untolerated(node.taints, template.tolerations) is not None:
+        return False
+    mine = node.meta.labels
+    if any(mine.get(key) != value for key, value in template.node_selector.items()):
+        return False
+    terms = template.required_node_affinity
+    return not terms or any(not known.compatible(term) for term in terms)
+
+
+def _selects(term: AffinityTerm, template: Pod) -> bool:
+    if term.selector is None:
+        return False
+    return not Requirements.from_labels(template.meta.labels).compatible(term.selector)
