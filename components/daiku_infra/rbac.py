@@ -1,7 +1,9 @@
 """What the controller may do in Kubernetes: its rules, as one table.
 
 It reads what a scheduler reads, writes the objects that are its own, taints and removes nodes, and
-evicts pods. It reads no Secret and no ConfigMap, and changes no workload. No Pulumi in here.
+evicts pods. It reads no Secret and no ConfigMap. For a surge, which a workload asks for by annotation,
+it gives a Deployment one replica more for a while and says so on it; no other workload is changed.
+No Pulumi in here.
 """
 
 from collections.abc import Sequence
@@ -40,7 +42,11 @@ def cluster_rules(*, makes_nodes: bool = False) -> list[Rule]:
         _rule("karpenter.k8s.aws", ["ec2nodeclasses/finalizers"], ["update"]),
         _rule("", ["nodes"], ["delete", "patch", "update"]),
         _rule("", ["pods/eviction"], ["create"]),
-        _rule("", ["pods"], ["delete"]),
+        # Which pod goes first when a Deployment that asked for a surge is scaled back.
+        _rule("", ["pods"], ["delete", "patch"]),
+        _rule("apps", ["deployments"], ["patch"]),
+        _rule("apps", ["deployments/scale"], ["patch"]),
+        _rule("autoscaling", ["horizontalpodautoscalers"], ["list"]),
         _rule("", ["events"], ["create", "patch"]),
         _rule("events.k8s.io", ["events"], ["create", "patch"]),
     ]

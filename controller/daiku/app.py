@@ -144,7 +144,7 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
     )
     close = _listen(options, parts, loop)
     door = cloud_choice.watcher_door(parts.cloud, parts.inbox)
-    watched = (*kinds.EVERYWHERE, kinds.NODE_CLASSES[parts.cloud.node_class_kind])
+    watched = (*kinds.WATCHED, kinds.NODE_CLASSES[parts.cloud.node_class_kind])
     for kind in watched:
         watcher = Watcher(parts.client, kind, door, stop)
         supervisor.start(f"watch-{kind.name}", watcher.run)

@@ -164,6 +164,53 @@ class DeletePod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PatchPod:
+    """Change a pod's annotations."""
+
+    namespace: str
+    name: str
+    uid: str
+    annotations: Mapping[str, str | None]
+    """Annotations to set; None as value removes."""
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Pod/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectDeployment:
+    """Read a Deployment, and whether an autoscaler says how many replicas it has."""
+
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Inspection/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchDeployment:
+    """Change a Deployment's labels and annotations, or its number of replicas. None leaves a part as it is."""
+
+    namespace: str
+    name: str
+    resource_version: str
+    """Version that the decision was made on; a conflict fails the command and the next tick decides anew."""
+    labels: Mapping[str, str | None] | None = None
+    annotations: Mapping[str, str | None] | None = None
+    replicas: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What it acts on."""
+        return f"Deployment/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TerminateInstance:
     """Ask the cloud to end an instance. Done when the cloud says that it is gone or going."""
 
@@ -239,6 +286,9 @@ Command = (
     | DeleteNode
     | Evict
     | DeletePod
+    | PatchPod
+    | InspectDeployment
+    | PatchDeployment
     | TerminateInstance
     | PatchNodePool
     | Announce

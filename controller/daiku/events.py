@@ -11,6 +11,7 @@ from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import Instance, LaunchedInstance
 from daiku.commands import Command
 from daiku.model.daemonset import DaemonSet
+from daiku.model.deployment import Deployment
 from daiku.model.instance_type import Catalogue
 from daiku.model.namespace import Namespace
 from daiku.model.node import Node
@@ -34,6 +35,7 @@ Object = (
     | NodeClaim
     | NodeClass
     | DaemonSet
+    | Deployment
     | PodDisruptionBudget
     | Namespace
     | PersistentVolume
@@ -111,6 +113,19 @@ class LaunchFailed:
     error: CloudError
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected:
+    """A Deployment was read."""
+
+    key: str
+    """namespace/name."""
+    deployment: Deployment | None
+    """None: there is none of that name."""
+    autoscaler: str = ""
+    """HorizontalPodAutoscaler that says how many replicas it has; empty when none does."""
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """A command was carried out; its effect on the cluster comes as other events."""
@@ -141,6 +156,7 @@ Event = (
     | Interrupted
     | Launched
     | LaunchFailed
+    | Inspected
     | Done
     | Failed
 )

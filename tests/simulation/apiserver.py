@@ -22,14 +22,16 @@ DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS = (
     "daemonsets", "poddisruptionbudgets", "kwoknodeclasses", "leases", "events",
 )  # fmt: skip
 ATTACHMENTS = "volumeattachments"
+DEPLOYMENTS, SCALERS = "deployments", "horizontalpodautoscalers"
 VOLUMES = (
     "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", ATTACHMENTS,
 )  # fmt: skip
 PLURALS: Final = (
-    PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES,
+    PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES, DEPLOYMENTS,
+    SCALERS,
 )  # fmt: skip
 NAMESPACED: Final = frozenset(
-    {PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, "persistentvolumeclaims"}
+    {PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, DEPLOYMENTS, SCALERS, "persistentvolumeclaims"}
 )
 WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
@@ -183,6 +185,8 @@ class ApiServer:
         version = meta.pop("resourceVersion", None)
         if version is not None and version != old["metadata"]["resourceVersion"]:
             raise Refused(409, "Conflict", f'{plural} "{key}": the object has been modified')
+        if meta.get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
+            raise Refused(409, "Conflict", f'{plural} "{key}": the UID is of another object')
         if sub == "status":
             return self._change(plural, key, merge(old, {"status": patch["status"]}), old, actor)
         wanted = {k: v for k, v in patch.items() if k not in {"metadata", "status"}}

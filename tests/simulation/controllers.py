@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests.simulation import surges
 from tests.simulation.apiserver import (
     BUDGETS,
     CLAIMS,
     DAEMON_SETS,
+    DEPLOYMENTS,
     NODES,
     PODS,
     POOLS,
@@ -20,6 +22,8 @@ from tests.simulation.apiserver import (
     selects,
 )
 from tests.simulation.clock import seconds_of
+
+from daiku.model import labels
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -52,6 +56,8 @@ class App:
     """Its pods share a volume that is attached to their nodes."""
     job: bool = False
     """Its pods end by themselves, and are then done."""
+    surge: bool = False
+    """It is a Deployment whose pods ask for a surge."""
     done: int = 0
     """How many pods of a job have ended well since it was last scaled."""
 
@@ -97,12 +103,19 @@ class Workloads:
                 "spec": {"template": template},
             }
             self._api.create(DAEMON_SETS, body, "people", "kube-system")
+        elif app.surge:
+            app.annotations = {**app.annotations, labels.SURGE: "true"}
+            self._api.create(DEPLOYMENTS, surges.body(app), "people", "default")
+            self.scale(app, app.replicas)
         else:
             self.scale(app, app.replicas)
 
     def scale(self, app: App, replicas: int) -> None:
         """Change how many there are to be."""
         app.replicas, app.done = replicas, 0
+        if app.surge:
+            wanted = {"spec": {"replicas": replicas}}
+            self._api.patch(DEPLOYMENTS, f"default/{app.name}", wanted, "people")
         self._soon(f"app {app.name}", lambda: self._count(app))
 
     def watch(self, change: Change) -> None:
@@ -115,6 +128,10 @@ class Workloads:
                 self._soon(f"app {app.name}", lambda: self._count(app))
                 if app.min_available is not None:
                     self._soon(f"budget {app.name}", lambda: self._budget(app))
+        elif change.plural == DEPLOYMENTS and change.new is not None:
+            app = self.apps[change.new["metadata"]["name"]]
+            app.replicas = change.new["spec"]["replicas"]
+            self._soon(f"app {app.name}", lambda: self._count(app))
         elif change.plural == NODES:
             self._soon("daemons", self._daemons)
             if change.new is None:
@@ -140,17 +157,22 @@ class Workloads:
         active = [(k, p) for k, p in pods if not is_leaving(p) and not is_finished(p)]
         for _ in range(app.replicas - len(active) - app.done):
             self._made += 1
-            self._create(app, f"{app.name}-{self._made}", "")
+            middle = f"{surges.HASH}-" if app.surge else ""
+            self._create(app, f"{app.name}-{middle}{self._made}", "")
         if app.job and app.replicas == 0:
             active = pods
         surplus = len(active) - max(app.replicas - app.done, 0)
-        # Those that run nowhere first, then those that do not serve yet, then the youngest.
-        active.sort(key=lambda e: (bool(e[1]["spec"].get("nodeName")), is_ready(e[1])))
+        # Those that run nowhere first, then those that do not serve yet, then the cheapest, then the youngest.
+        active.sort(
+            key=lambda e: (bool(e[1]["spec"].get("nodeName")), is_ready(e[1]), *_cost(e[1]))
+        )
         for key, _pod in active[: max(surplus, 0)]:
             self._api.delete(PODS, key, "replicaset")
 
     def _create(self, app: App, name: str, node: str) -> None:
-        owner = {"apiVersion": "apps/v1", "name": app.name, "uid": app.uid, "controller": True}
+        above = f"{app.name}-{surges.HASH}" if app.surge else app.name
+        owner = {"apiVersion": "apps/v1", "name": above, "uid": app.uid, "controller": True}
+        template = {"pod-template-hash": surges.HASH} if app.surge else {}
         at = self._clock.stamp()
         bound = (
             [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}] if node else []
@@ -160,7 +182,7 @@ class Workloads:
             "kind": "Pod",
             "metadata": {
                 "name": name,
-                "labels": {"app": app.name},
+                "labels": {"app": app.name, **template},
                 "annotations": app.annotations,
                 "ownerReferences": [owner | {"kind": "DaemonSet" if app.daemon else "ReplicaSet"}],
             },
@@ -254,3 +276,9 @@ class Workloads:
                         self._api.delete(plural, key, "garbage-collector")
                     except Refused:
                         continue
+
+
+def _cost(pod: Json) -> tuple[int, float]:
+    """In which order a ReplicaSet deletes pods that are alike otherwise."""
+    said = (pod["metadata"].get("annotations") or {}).get(labels.POD_DELETION_COST, "0")
+    return int(said), -seconds_of(pod["metadata"]["creationTimestamp"])

@@ -264,6 +264,8 @@ class Invariants:
             )
         if not over and self._forbids(pod, slack):
             raise Violated("do-not-disrupt", f"pod {name} is asked to leave")
+        if node is not None and not over and (why := world.surges.check(pod, node, claim)):
+            raise Violated("surge", why)
 
     def _forbids(self, pod: Json, slack: float) -> bool:
         wish = pod["metadata"]["annotations"].get(labels.DO_NOT_DISRUPT, "")

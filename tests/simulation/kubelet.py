@@ -207,6 +207,11 @@ class Kubelets:
         ):
             return
         if pod["status"].get("phase") == "Pending":
+            app = self._world.workloads.apps[apiserver.app_of(pod)]
+            if app.surge and app.replicas > 1 and self._world.faults.strike("surge never ready"):
+                # Until there is peace.
+                self._later(120.0, lambda: self._start(machine, key))
+                return
             at = self._clock.stamp()
             others = [c for c in pod["status"].get("conditions", ()) if c["type"] != "Ready"]
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": at}

@@ -30,17 +30,20 @@ class Client:
         self._api = process.world.api
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        del query  # pages are not played
         what = apiserver.target(path)
         if not what.key:
-            return self._call("LIST", path, lambda: self._list(what.plural))
+            label = (query or {}).get("labelSelector", "")
+            return self._call("LIST", path, lambda: self._list(what.plural, label))
         return self._call("GET", path, lambda: self._api.raw(self._api.get(what.plural, what.key)))
 
     def list(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[decode.Page]:
         yield decode.page(self.get(path, query))
 
-    def watch(self, path: str, resource_version: str) -> Iterator[bytes]:
+    def watch(
+        self, path: str, resource_version: str, chosen: Mapping[str, str] | None = None
+    ) -> Iterator[bytes]:
         """What has come through by now; then the server ends the watch."""
+        label = (chosen or {}).get("labelSelector", "")
         what, faults = apiserver.target(path), self._world.faults
         try:
             lines = self._api.since(what.plural, int(resource_version))
@@ -53,7 +56,9 @@ class Client:
         for _version, kind, body in lines:
             if faults.strike("watch broken"):
                 raise errors.Unreachable(f"watch of {path} broke")
-            line = b'{"type":"%s","object":%s}' % (kind.encode(), self._api.raw(body))
+            # What does not carry the label (any more) is gone for this watch.
+            said = kind if _is_chosen(body, label) else "DELETED"
+            line = b'{"type":"%s","object":%s}' % (said.encode(), self._api.raw(body))
             yield line
             if faults.strike("watch line repeated"):
                 yield line
@@ -100,8 +105,9 @@ class Client:
     def _name(self) -> str:
         return self._process.name
 
-    def _list(self, plural: str) -> bytes:
-        items = b",".join([self._api.raw(body) for body in self._api.all(plural)])
+    def _list(self, plural: str, label: str) -> bytes:
+        found = (body for body in self._api.all(plural) if _is_chosen(body, label))
+        items = b",".join([self._api.raw(body) for body in found])
         return b'{"metadata":{"resourceVersion":"%d"},"items":[%s]}' % (self._api.version, items)
 
     def _call(self, verb: str, path: str, do: Callable[[], bytes | None]) -> bytes:
@@ -166,3 +172,8 @@ class Client:
     @staticmethod
     def _error(verb: str, path: str, refused: Refused) -> errors.KubeError:
         return errors.refusal(f"{verb} {path}", refused.code, refused.body(), refused.retry_after)
+
+
+def _is_chosen(body: Json, label: str) -> bool:
+    """Whether an object carries the label that was asked for."""
+    return not label or label in (body["metadata"].get("labels") or {})

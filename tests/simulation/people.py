@@ -78,6 +78,10 @@ class People:
         workloads.add(
             App("data", 400, GIB, rng.randint(0, 3), volume=True, grace=rng.choice((0, 5)))
         )
+        workloads.add(
+            App("shop", rng.choice((300, 900)), GIB, 1, surge=True, grace=rng.choice((0, 5)),
+                min_available=rng.choice((None, 1)))
+        )  # fmt: skip
         workloads.add(App("job", 600, GIB, rng.randint(0, 3), job=True))
         special = {"karpenter.sh/nodepool": "dedicated"} if rng.random() < 0.5 else {}
         critical = rng.choice(("", "system-cluster-critical"))
@@ -93,7 +97,8 @@ class People:
             return
         self.actions += 1
         rng, workloads = self._random, self._world.workloads
-        apps = [a for a in workloads.apps.values() if not a.daemon]
+        # A surge is scaled by its own fault, and by nobody else: it is about the last replica.
+        apps = [a for a in workloads.apps.values() if not (a.daemon or a.surge)]
         if rng.random() < 0.1:
             self._world.story.tell("people", "scale everything to 0")
             for each in apps:
@@ -166,6 +171,8 @@ class People:
                     world.story.tell(
                         process.name, "its clock is wrong by %.1f s now", process.offset
                     )
+            case "surge scaled":
+                world.surges.scale_one()
             case _:
                 raise AssertionError(kind)
 

@@ -32,7 +32,7 @@ from daiku.state.cluster import Cluster
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-WATCHED: Final = (*kinds.EVERYWHERE, kinds.NODE_CLASSES["KWOKNodeClass"])
+WATCHED: Final = (*kinds.WATCHED, kinds.NODE_CLASSES["KWOKNodeClass"])
 GRID: Final = 0.5
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
 

@@ -70,6 +70,9 @@ def _nothing(*_values: object) -> tuple[()]:
             id="a pod evicted that must not be",
         ),
         pytest.param(
+            termination, "_wait_for_surges", _nothing, {"surge"}, id="an eviction before the new pod is ready"
+        ),
+        pytest.param(
             collection, "orphans", _nothing, {"orphan", "nothing is left after scale to zero"},
             id="an instance that nobody collects",
         ),

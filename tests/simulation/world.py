@@ -33,6 +33,7 @@ from tests.simulation.people import People
 from tests.simulation.process import Process
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
+from tests.simulation.surges import Surges
 from tests.simulation.volumes import Volumes
 
 from daiku.model.repair import RepairPolicy
@@ -90,6 +91,7 @@ class World:
         self.workloads = Workloads(self)
         self.scheduler = Scheduler(self)
         self.volumes = Volumes(self)
+        self.surges = Surges(self)
         self.kubelets = Kubelets(self)
         self.ec2.on_end = self.kubelets.watch_over
         self.people = People(self)
@@ -104,6 +106,7 @@ class World:
             self.scheduler.watch,
             self.workloads.watch,
             self.volumes.watch,
+            self.surges.watch,
         ]
 
     def start_process(self) -> Process:
@@ -358,6 +361,7 @@ class History:
                 budgets = {"disruption": {"budgets": [{"nodes": "100%"}]}}
                 world.api.patch(POOLS, name, {"spec": budgets}, "people")
         return [
+            *world.surges.unfinished(),
             *(f"NodeClaim {c['metadata']['name']}" for c in world.api.all(CLAIMS)),
             *(f"Node {name}" for name in world.api.objects[NODES] if name != "ip-system"),
             *(f"instance {m.id}" for m in world.ec2.machines.values() if m.is_live),

@@ -252,6 +252,9 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         and scheduled.status == "False"
         and scheduled.reason == "Unschedulable",
         ready=ready is not None and ready.status == "True",
+        ready_since=ready.last_transition_time
+        if ready is not None and ready.status == "True"
+        else None,
         scheduled=scheduled.last_transition_time
         if scheduled is not None and scheduled.status == "True"
         else None,

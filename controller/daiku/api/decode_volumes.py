@@ -54,6 +54,7 @@ class _Volume(wire.Wire):
 class _ClaimSpec(wire.Wire):
     volume_name: str | None = None
     storage_class_name: str | None = None
+    access_modes: list[str] | None = None
 
 
 class _ClaimStatus(wire.Wire):
@@ -151,6 +152,7 @@ def persistent_volume_claim(content: bytes) -> PersistentVolumeClaim:
         is_lost=found.status.phase == "Lost",
         is_being_bound=found.status.phase == "Pending"
         and _BIND_COMPLETED not in (found.metadata.annotations or {}),
+        is_shared=not {"ReadWriteMany", "ReadOnlyMany"}.isdisjoint(found.spec.access_modes or ()),
     )
 
 

@@ -219,6 +219,24 @@ def eviction(command: commands.Evict) -> Json:
     }
 
 
+def pod_patch(command: commands.PatchPod) -> Json:
+    """The patch of a pod's annotations; of this very pod and no later one of its name."""
+    return {"metadata": {"uid": command.uid, "annotations": dict(command.annotations)}}
+
+
+def deployment_patch(command: commands.PatchDeployment) -> tuple[str, Json]:
+    """What is behind a Deployment's path, and the patch that is sent there.
+
+    The number of replicas goes through the scale subresource, as an autoscaler's does.
+    """
+    precondition = {"resourceVersion": command.resource_version}
+    if command.replicas is not None:
+        return "/scale", {"metadata": precondition, "spec": {"replicas": command.replicas}}
+    parts = {"labels": command.labels, "annotations": command.annotations}
+    changes: Json = {name: dict(part) for name, part in parts.items() if part is not None}
+    return "", {"metadata": precondition | changes}
+
+
 def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
     """Amounts in the API's notation."""
     return {name: units.format_quantity(name, amount) for name, amount in amounts.items()}

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from daiku import events
-from daiku.api import decode, decode_karpenter, decode_volumes
+from daiku.api import decode, decode_deployment, decode_karpenter, decode_volumes
+from daiku.model import labels
 from daiku.model.daemonset import DaemonSet
+from daiku.model.deployment import Deployment
 from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -34,6 +36,8 @@ class Kind:
     path: str
     """Collection of all objects, such as /api/v1/pods."""
     decode: Callable[[bytes], events.Object]
+    selector: str = ""
+    """Label selector of those that are watched; empty: all."""
 
     def object_path(self, name: str, namespace: str = "") -> str:
         """Path of one object."""
@@ -54,6 +58,16 @@ DAEMON_SETS: Final = Kind(
     path="/apis/apps/v1/daemonsets",
     decode=decode.daemon_set,
 )
+DEPLOYMENTS: Final = Kind(
+    name="Deployment",
+    api_version="apps/v1",
+    model=Deployment,
+    path="/apis/apps/v1/deployments",
+    decode=decode_deployment.deployment,
+    selector=labels.SURGING,
+)
+AUTOSCALERS_PATH: Final = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
+"""Collection of the autoscalers of one namespace, which are read when they are needed."""
 POD_DISRUPTION_BUDGETS: Final = Kind(
     name="PodDisruptionBudget",
     api_version="policy/v1",
@@ -148,5 +162,7 @@ EVERYWHERE: Final = (
     CSI_NODES,
     VOLUME_ATTACHMENTS,
 )
+"""Kinds that are read whole, whatever the cloud."""
+WATCHED: Final = (*EVERYWHERE, DEPLOYMENTS)
 """Kinds that are watched whatever the cloud."""
 BY_NAME: Final = {kind.name: kind for kind in (*EVERYWHERE, *NODE_CLASSES.values())}

@@ -24,8 +24,12 @@ from daiku.model.pod import Pod
 from daiku.report import Kept
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+from daiku.surge.asks import Asks
 
-_AGAIN: Final = {record.REPLACEMENT_FAILED: timedelta(minutes=10)}
+_AGAIN: Final = {
+    record.REPLACEMENT_FAILED: timedelta(minutes=10),
+    record.SURGE_STOPPED: timedelta(hours=1),
+}
 """How long a node is left alone after it was let off, by the reason why."""
 _AGAIN_SOON: Final = timedelta(minutes=1)
 
@@ -83,7 +87,9 @@ def find(
     found: list[Candidate] = []
     kept: list[Kept] = []
     expected_on = {target: pod for pod, target in sorted(placements.items(), reverse=True)}
-    standing = _Standing(snapshot, expected_on, moving, Budgets.of(snapshot.pdbs), now)
+    standing = _Standing(
+        snapshot, expected_on, moving, Budgets.of(snapshot.pdbs), Asks.of(snapshot), now
+    )
     for state_node in snapshot.state_nodes:
         if state_node.claim is None or state_node.is_leaving or state_node.expected:
             continue
@@ -104,6 +110,7 @@ class _Standing:
     """Node or NodeClaim -> a pending pod that is expected there."""
     moving: Mapping[str, str]
     budgets: Budgets
+    asks: Asks
     now: datetime
 
 
@@ -144,7 +151,7 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         claim=claim,
         node=node,
         pool=pool,
-        objection=objection(state_node, standing.budgets, standing.now),
+        objection=objection(state_node, standing.budgets, standing.now, standing.asks),
         reschedulable=reschedulable,
         cost=cost.of_pods(reschedulable),
     )
@@ -164,8 +171,13 @@ def is_forbidden(state_node: StateNode) -> bool:
     return any(h.meta.annotations.get(labels.DO_NOT_DISRUPT) == "true" for h in halves)
 
 
-def objection(state_node: StateNode, budgets: Budgets, now: datetime) -> Kept | None:
-    """What the first pod that objects has against taking the node away."""
+def objection(
+    state_node: StateNode, budgets: Budgets, now: datetime, asks: Asks | None = None
+) -> Kept | None:
+    """What the first pod that objects has against taking the node away.
+
+    A budget does not keep pods that `asks` says can have their replacements first.
+    """
     name = state_node.claim_name
     for pod in state_node.pods:
         if not pod.is_active:
@@ -182,6 +194,8 @@ def objection(state_node: StateNode, budgets: Budgets, now: datetime) -> Kept | 
             return Kept(node_claim=name, reason="SeveralBudgets", message=message)
         for pdb in about:
             if pdb.disruptions_allowed < 1 and (pod.ready or not pdb.lets_unready_go):
+                if pod.ready and asks is not None and asks.can_have(pod, state_node):
+                    continue
                 message = f"PodDisruptionBudget {pdb.meta.key} allows 0 disruptions, and selects pod {pod.meta.key}"
                 return Kept(node_claim=name, reason="PodDisruptionBudget", message=message)
     return None

@@ -27,6 +27,7 @@ from daiku.model.pdb import Budgets
 from daiku.scheduling import claims, limits
 from daiku.scheduling.solution import NewNode
 from daiku.state.statenode import StateNode
+from daiku.surge import hold
 
 TIMEOUT: Final = timedelta(minutes=10)
 """How long replacements may take to be initialized (Karpenter's figure)."""
@@ -196,13 +197,26 @@ def _conclude(
         yield from marks.end([s for s in staying if s not in busy], move.record.reason)
         yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
         return
-    if is_right:
-        yield from marks.end(staying, move.record.reason)
+    held = hold.before(staying, ground.snapshot, ground.now)
+    if held.blocked:
+        why = "; ".join(f"pod {pod}: {reason}" for pod, reason in held.blocked.items())
+        reason = record.SURGE_STOPPED if held.is_stopped else "SurgeWaits"
+        yield from _call_off(move, reason, why, ground)
         return
-    weighing = Weighing.of_move(move, ground)
+    if held.is_under_way:
+        return
+    surged = any(r.surged for s in staying if s.claim and (r := record.read(s.claim)))
+    begun = replace(move, record=replace(move.record, surged=surged))
+    weighing = Weighing() if is_right else Weighing.of_move(begun, ground)
     if weighing.refusal:
         yield from _call_off(move, "NoPlace", weighing.refusal, ground)
+    elif held.waiting and (held.looks or not weighing.new_nodes):
+        # Whether every pod can have its surge is known before anything is paid for.
+        yield from held.looks or held.commands
+        if not (held.looks or surged):
+            yield from marks.begin(staying, replace(move.record, surged=True), ground.now)
     elif not weighing.new_nodes:
+        yield from held.commands
         yield from marks.end(staying, move.record.reason)
     else:
         yield from _replace(move, weighing.new_nodes, ground)

@@ -19,6 +19,8 @@ from daiku.report import Proposal
 CONDITION: Final = "DisruptionReason"
 REPLACEMENT_FAILED: Final = "ReplacementFailed"
 """Why a disruption was called off: a new node did not come up."""
+SURGE_STOPPED: Final = "SurgeStopped"
+"""Why a disruption was called off: a pod's replacement did not come up, or somebody set the replicas back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,8 @@ class Record:
     """NodeClaims that go, in order."""
     replacements: tuple[str, ...] = ()
     """NodeClaims that come in their place, once they are asked for; in order."""
+    surged: bool = False
+    """Pods of theirs have been replaced already, on nodes that are there; no more nodes are made for it."""
 
 
 def of_proposal(proposal: Proposal) -> Record:
@@ -73,4 +77,5 @@ def read(claim: NodeClaim) -> Record | None:
         method=known["method"],
         claims=tuple(known["claims"]),
         replacements=tuple(known["replacements"]),
+        surged=known.get("surged") is True,
     )

@@ -46,6 +46,10 @@ class Weighing:
         world = ground.world_with(others)
         made = move.replacements
         may_grow = not made or move.is_younger_than(PATIENCE, ground.now)
+        if move.record.surged:
+            # Nodes that got a replacement lately are not left in peace for this move, and it buys none any more.
+            outcome = world.without(_names(staying), new_nodes_most=0)
+            return _refused(outcome) or cls()
         if move.record.method == "drift":
             return of_drift(world, staying, can_grow=may_grow)
         if move.record.method == "repack" and may_grow:

@@ -73,8 +73,12 @@ class Client:
             if not token:
                 return
 
-    def watch(self, path: str, resource_version: str) -> Iterator[bytes]:
+    def watch(
+        self, path: str, resource_version: str, chosen: Mapping[str, str] | None = None
+    ) -> Iterator[bytes]:
         """Read changes of a collection after `resource_version`, one line each, until the server ends it.
+
+        `chosen` says which objects of it are meant, as a query.
 
         Raises:
             Expired: The version is forgotten: list again.
@@ -85,6 +89,7 @@ class Client:
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": str(WATCH_SECONDS),
+            **(chosen or {}),
         }
         response = self._request("GET", path, query=query, stream=True)
         rest_of_line = b""

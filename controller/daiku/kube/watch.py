@@ -48,6 +48,11 @@ class Watcher:
         """What keeps it from following its kind now; empty when nothing does."""
         return self._problem
 
+    @property
+    def _query(self) -> dict[str, str]:
+        """Which objects of the kind are meant."""
+        return {"labelSelector": self.kind.selector} if self.kind.selector else {}
+
     def run(self) -> None:
         """List and watch until `stop` is set."""
         backoff = Backoff(LONGEST_SECONDS)
@@ -90,7 +95,7 @@ class Watcher:
     def _list(self) -> None:
         found: dict[str, str] = {}
         version = ""
-        for page in self.client.list(self.kind.path):
+        for page in self.client.list(self.kind.path, self._query):
             version = page.resource_version or version
             for raw in page.items:
                 self._put_listed(bytes(raw), found)
@@ -108,7 +113,7 @@ class Watcher:
             self._put_seen(content, key, version)
 
     def _watch(self, backoff: Backoff) -> None:
-        for content in self.client.watch(self.kind.path, self._version):
+        for content in self.client.watch(self.kind.path, self._version, self._query):
             if self.stop.is_set():
                 return
             backoff.reset()

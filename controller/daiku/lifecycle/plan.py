@@ -32,6 +32,7 @@ from daiku.settings import Settings
 from daiku.state import ownership
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+from daiku.surge import carry as surge
 
 
 @dataclass(slots=True)
@@ -75,6 +76,9 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             patch = draft.patch()
             if patch is not None:
                 made.commands.append(patch)
+    surges = surge.on(snapshot, now)
+    made.commands += surges.commands
+    made.wakes += surges.wakes
     made.commands += collection.orphans(snapshot, settings)
     made.commands += nodepools.patches(snapshot, catalogue, now)
     return made

@@ -12,6 +12,7 @@ protects, and a machine that the cloud does not end, are waited for without limi
 Source: Karpenter's node.termination and the finalizer of nodeclaim.lifecycle.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,6 +23,7 @@ from daiku.commands import (
     Command,
     DeleteNode,
     DeleteNodeClaim,
+    Evict,
     PatchNode,
     TerminateInstance,
 )
@@ -33,6 +35,8 @@ from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+from daiku.surge import carry
+from daiku.surge import hold as surge
 
 _DRAIN_LEAST: Final = timedelta(seconds=5)
 """How long a drain takes at least: pods that were bound just before the taint still turn up."""
@@ -182,7 +186,12 @@ def _drain(ending: Ending) -> bool:
     draft, now, pdbs = ending.draft, ending.now, ending.snapshot.pdbs
     reason = _reason(draft.claim) if draft is not None else drain.FORCEFUL
     drained = drain.plan(ending.state_node.pods, ending.deadline, now, reason)
-    ending.commands += drained.commands
+    held = _wait_for_surges(ending)
+    ending.commands += [
+        c
+        for c in drained.commands
+        if not (isinstance(c, Evict) and f"{c.namespace}/{c.name}" in held)
+    ]
     ending.wakes += [drained.wake_at] if drained.wake_at is not None else []
     why = waits.sentence(drained.waiting, pdbs, now)
     if waits.is_blocked(drained.waiting, pdbs, now):
@@ -206,6 +215,33 @@ def _drain(ending: Ending) -> bool:
         return False
     draft.set("Drained", "True")
     return True
+
+
+def _wait_for_surges(ending: Ending) -> Mapping[str, object]:
+    """Pods that are not asked to leave yet, because their replacements come first.
+
+    A node that expires is deleted before anybody has looked at its pods, so their surges begin here. One that does not
+    work holds nothing up: the pod is evicted, as far as its PodDisruptionBudget lets it.
+    """
+    claim = ending.draft.claim if ending.draft is not None else None
+    if claim is None or claim.meta.deleted is None or not _is_by_choice(claim):
+        return {}
+    held = surge.before((ending.state_node,), ending.snapshot, ending.now)
+    ending.commands += held.commands
+    over = claim.meta.deleted + carry.TIMEOUT
+    if held.is_stopped or over <= ending.now:
+        return held.waiting
+    ending.wakes.append(over)
+    return {**held.waiting, **held.blocked}
+
+
+def _is_by_choice(claim: NodeClaim) -> bool:
+    """Whether the controller itself chose to end it: to disrupt it, or because its time was over."""
+    born, ends = claim.meta.created, claim.meta.deleted
+    lasts = claim.expire_after
+    if born is not None and ends is not None and lasts is not None and born + lasts <= ends:
+        return True
+    return _reason(claim) != drain.FORCEFUL
 
 
 def _reason(claim: NodeClaim) -> str:

@@ -39,6 +39,15 @@ DISRUPTION_COMMAND: Final = "daiku.dev/disruption-command"
 DISRUPTION_MODE: Final = "daiku.dev/disruption"
 """Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
 
+SURGE: Final = "daiku.dev/surge"
+"""Annotation on pod templates, namespaces and NodePools: with `true`, a pod's replacement is ready before it goes."""
+SURGING: Final = "daiku.dev/surging"
+"""Label of a Deployment that has one replica more for a while, by which it is found again."""
+SURGE_STATE: Final = "daiku.dev/surge-state"
+"""Annotation of such a Deployment: what is being done, as JSON."""
+SURGE_STOPPED: Final = "daiku.dev/surge-stopped"
+"""Annotation of a Deployment whose last surge did not work: when, and why."""
+
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"

@@ -30,6 +30,8 @@ class Pod:
     unschedulable: bool = False
     """kube-scheduler said PodScheduled=False, reason Unschedulable."""
     ready: bool = False
+    ready_since: datetime | None = None
+    """Since when it is ready; None while it is not."""
     scheduled: datetime | None = None
     """When it was bound."""
     node_selector: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -46,6 +46,8 @@ class PersistentVolumeClaim:
     """Its volume is gone."""
     is_being_bound: bool = False
     """It names a volume that has not been given to it yet."""
+    is_shared: bool = False
+    """Several nodes can mount it at once (ReadWriteMany or ReadOnlyMany)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+from daiku.surge import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,15 @@ class Leaving:
 def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     """All of them, in the order of their nodes' names."""
     budgets = Budgets.of(snapshot.pdbs)
+    states = (record.read(deployment) for deployment in snapshot.deployments.values())
+    # Their replacements are there already, or wait like any pod.
+    surged = {state.uid: True for state in states if state is not None}
     return [
         Leaving(pod, _since(state_node, now))
         for state_node in snapshot.state_nodes
         if state_node.is_deleting
         for pod in _moving(state_node, budgets, now)
+        if pod.meta.uid not in surged
     ]
 
 

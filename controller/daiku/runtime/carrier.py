@@ -12,7 +12,7 @@ from daiku import commands, events
 from daiku.api import encode, kinds
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.provider import CloudProvider
-from daiku.kube import errors, eviction
+from daiku.kube import errors, eviction, inspection
 from daiku.kube.client import Client
 from daiku.kube.record import Recorder
 from daiku.model.instance_type import NodeClassRef
@@ -74,6 +74,15 @@ class Carrier:
                     self.recorder.announce(_evicted(command))
             case commands.DeletePod():
                 eviction.delete(self.client, command)
+            case commands.PatchPod():
+                path = kinds.PODS.object_path(command.name, command.namespace)
+                self.client.patch(path, encode.pod_patch(command))
+            case commands.InspectDeployment():
+                return (inspection.inspect(self.client, command, clock.now()),)
+            case commands.PatchDeployment():
+                path = kinds.DEPLOYMENTS.object_path(command.name, command.namespace)
+                suffix, body = encode.deployment_patch(command)
+                self.client.patch(f"{path}{suffix}", body)
             case commands.TerminateInstance():
                 self._cloud("Delete", lambda: self.cloud.terminate(command.provider_id))
             case commands.PatchNodePool():

@@ -29,6 +29,7 @@ IGNORED: Final[Mapping[str, str]] = {
     "phase": "provisionable pods are pending",
     "unschedulable": "true of every provisionable pod",
     "ready": "false of every provisionable pod",
+    "ready_since": "none of any provisionable pod",
     "scheduled": "None for every provisionable pod",
     "priority": "every pod that fits somewhere is placed, whatever its rank",
     "priority_class": "as priority",

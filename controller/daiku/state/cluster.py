@@ -5,7 +5,6 @@ under way, what was launched and not yet written down, what is sold out, when po
 lost in a restart; the objects and the cloud's list are enough to go on.
 """
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
@@ -16,6 +15,7 @@ from daiku.commands import Command
 from daiku.events import Event, Object
 from daiku.model import interruption, labels
 from daiku.model.daemonset import DaemonSet
+from daiku.model.deployment import Deployment
 from daiku.model.instance_type import Catalogue
 from daiku.model.namespace import Namespace
 from daiku.model.node import Node
@@ -37,11 +37,13 @@ from daiku.state import ownership, standing
 from daiku.state.daemons import DaemonIndex
 from daiku.state.deciding import Deciding
 from daiku.state.inflight import Inflight
+from daiku.state.inspections import Inspections
 from daiku.state.interruptions import InterruptionIndex
 from daiku.state.nominations import Nominations
 from daiku.state.pods import PodIndex
 from daiku.state.registrations import Registrations, is_young
-from daiku.state.snapshot import Pool, Snapshot
+from daiku.state.snapshot import Snapshot
+from daiku.state.soldout import SoldOut
 from daiku.state.standing import Standing
 from daiku.state.volumes import OF_VOLUMES, Volumes
 
@@ -51,8 +53,6 @@ if TYPE_CHECKING:
 KINDS: Final[tuple[type[Object], ...]] = get_args(Object)
 """Every kind that has to be listed before anything is decided."""
 
-_SOLD_OUT: Final = timedelta(minutes=3)
-"""How long a pool that said no is not asked again (Karpenter's figure)."""
 _EXPECTED: Final = timedelta(minutes=1)
 """How long a NodeClaim, or its deletion, may take to appear in the watch after it was asked for, answered or not."""
 _EMPTY: Final = Catalogue(version=0, instance_types={})
@@ -82,12 +82,13 @@ class Cluster:
         self._gone_instances: frozenset[str] = frozenset()
         self._launched: dict[str, LaunchedInstance] = {}
         self._launch_failures: dict[str, CloudError] = {}
-        self._sold_out: dict[Pool, datetime | None] = {}
+        self._sold_out = SoldOut()
         self._interruptions = InterruptionIndex()
         self._registrations = Registrations()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
         self._nominations = Nominations()
+        self._inspections = Inspections()
         self._deciding = Deciding()
 
     @property
@@ -138,9 +139,11 @@ class Cluster:
                     # Of a claim that was removed meanwhile it is an orphan: nobody stands for it.
                     self._launched[event.node_claim] = event.instance
                 self._launch_failures.pop(event.node_claim, None)
-                self._sell_out(event.instance.sold_out)
+                self._sold_out.add(event.instance.sold_out)
             case events.LaunchFailed():
                 self._fail_launch(event.node_claim, event.error)
+            case events.Inspected():
+                self._inspections.see(event)
             case events.Done() | events.Failed():
                 # With as many under way as may be, others were left out.
                 crowded = len(self._inflight.running) >= self.settings.commands_in_flight_max
@@ -163,6 +166,8 @@ class Cluster:
                 self._registrations.gave_up(self._objects[NodeClaim].get(command.name), command)
             case commands.Launch():
                 self._launch_failures.pop(command.node_claim.meta.name, None)
+            case commands.PatchDeployment():
+                self._inspections.change(command)
             case _:
                 pass
 
@@ -177,11 +182,6 @@ class Cluster:
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything that is believed at `now`."""
-        self._sold_out = {
-            pool: until or now + _SOLD_OUT
-            for pool, until in self._sold_out.items()
-            if until is None or until > now
-        }
         expected = {n: (c, until) for n, (c, until) in self._expected.items() if now < until}
         ending = {name: until for name, until in self._ending.items() if now < until}
         if len(expected) + len(ending) < len(self._expected) + len(self._ending):
@@ -208,6 +208,9 @@ class Cluster:
             daemon_sets=self._daemons.resolve(self._all(DaemonSet)),
             pdbs=self._all(PodDisruptionBudget),
             namespaces={n.meta.name: n.meta.labels for n in self._all(Namespace)},
+            surging_namespaces=frozenset(n.meta.name for n in self._all(Namespace) if n.surges),
+            deployments={d.meta.key: d for d in self._all(Deployment)},
+            inspections=dict(self._inspections.at(now)),
             volumes=self._all_volumes(),
             by_name=said.by_name,
             nodes_of=said.nodes_of,
@@ -215,7 +218,7 @@ class Cluster:
             gone_instances=self._gone_instances,
             launched=dict(self._launched),
             launch_failures=dict(self._launch_failures),
-            sold_out={pool: until for pool, until in self._sold_out.items() if until is not None},
+            sold_out=self._sold_out.at(now),
             interruptions=self._interruptions.all(),
             registrations=self._registrations.all(),
             holds=self._inflight.held(now),
@@ -319,7 +322,7 @@ class Cluster:
                 self._fail_launch(command.node_claim.meta.name, error)
                 if isinstance(error, errors.InsufficientCapacity) and not error.sold_out:
                     # The cloud does not say which pools: all that were tried, or the next claim tries them again.
-                    self._sell_out(
+                    self._sold_out.add(
                         (o.instance_type, o.zone, o.capacity_type) for o in command.options
                     )
                 elif isinstance(error, errors.NodeClassNotReady):
@@ -331,7 +334,7 @@ class Cluster:
     def _fail_launch(self, claim: str, error: CloudError) -> None:
         self._launch_failures[claim] = error
         if isinstance(error, errors.InsufficientCapacity):
-            self._sell_out(error.sold_out)
+            self._sold_out.add(error.sold_out)
 
     def _interrupt(self, warning: events.Interrupted) -> None:
         if not self._interruptions.add(warning) or warning.kind != interruption.SPOT:
@@ -341,11 +344,7 @@ class Cluster:
                 # Where one instance is taken back, the next one is not safe either.
                 known = claim.meta.labels
                 place = known.get(labels.INSTANCE_TYPE, ""), known.get(labels.ZONE, "")
-                self._sell_out([(*place, labels.SPOT)])
-
-    def _sell_out(self, pools: Iterable[Pool]) -> None:
-        # The time is not known here; the next snapshot counts the minutes from its own.
-        self._sold_out |= dict.fromkeys(pools)
+                self._sold_out.add([(*place, labels.SPOT)])
 
     def _all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         if kind not in self._sorted:

@@ -10,8 +10,9 @@ from datetime import datetime
 
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import LaunchedInstance
-from daiku.events import InstancesListed, Interrupted
+from daiku.events import Inspected, InstancesListed, Interrupted
 from daiku.model.daemonset import DaemonSet
+from daiku.model.deployment import Deployment
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.node import Node
 from daiku.model.nodeclass import NodeClass
@@ -22,11 +23,9 @@ from daiku.report import Look, Proposal, Unschedulable
 from daiku.state.derived import Derived
 from daiku.state.inflight import Hold
 from daiku.state.registrations import Result
+from daiku.state.soldout import Pool
 from daiku.state.statenode import StateNode
 from daiku.state.volumes import Volumes
-
-Pool = tuple[str, str, str]
-"""Instance type, zone, capacity type: what the cloud sells out of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +61,12 @@ class Snapshot:
         default_factory=dict[str, Mapping[str, str]]
     )
     """Labels of namespaces, for affinity that selects namespaces by them; one that is missing has none."""
+    surging_namespaces: frozenset[str] = frozenset()
+    """Namespaces that ask for a surge of all their pods."""
+    deployments: Mapping[str, Deployment] = field(default_factory=dict[str, Deployment])
+    """Those with a surge under way, by namespace/name."""
+    inspections: Mapping[str, Inspected] = field(default_factory=dict[str, Inspected])
+    """What was read of Deployments lately, by namespace/name."""
     volumes: Volumes = field(default_factory=Volumes)
     """Claims, volumes and classes, and how many volumes nodes take."""
 

@@ -18,6 +18,7 @@ CONTROLLER = manifests.Controller(
     memory="1Gi",
     environment={"LOG_LEVEL": "debug"},
 )
+READS = {"get", "list", "watch"}
 POD: dict[str, Any] = manifests.deployment(CONTROLLER)["spec"]["template"]["spec"]
 CONTAINER: dict[str, Any] = POD["containers"][0]
 
@@ -130,7 +131,7 @@ def test_no_rule_of_the_controller_is_a_pattern() -> None:
 
 @pytest.mark.parametrize(
     "resource",
-    ["deployments", "statefulsets", "daemonsets", "namespaces", "persistentvolumes", "csinodes"],
+    ["replicasets", "statefulsets", "daemonsets", "namespaces", "persistentvolumes", "csinodes"],
 )
 def test_the_controller_only_reads_what_is_not_its_own(resource: str) -> None:
     assert {verb for rule in rules_about(resource) for verb in rule["verbs"]} == {
@@ -138,6 +139,21 @@ def test_the_controller_only_reads_what_is_not_its_own(resource: str) -> None:
         "list",
         "watch",
     }
+
+
+def test_of_workloads_only_a_deployment_is_changed_and_only_as_a_surge_needs() -> None:
+    writes = {
+        (rule["apiGroups"][0], resource): tuple(v for v in rule["verbs"] if v not in READS)
+        for rule in rbac.cluster_rules()
+        for resource in rule["resources"]
+        if rule["apiGroups"][0] in {"apps", "autoscaling", "batch"} and set(rule["verbs"]) - READS
+    }
+
+    assert writes == {
+        ("apps", "deployments"): ("patch",),
+        ("apps", "deployments/scale"): ("patch",),
+    }
+    assert rules_about("horizontalpodautoscalers")[0]["verbs"] == ["list"]
 
 
 @pytest.mark.parametrize(

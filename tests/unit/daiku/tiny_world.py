@@ -46,6 +46,8 @@ class World:
     refusals: dict[str, CloudError] = field(default_factory=dict)
     """Error of the next launches, by capacity type or "any"."""
     log: list[str] = field(default_factory=list)
+    announced: list[str] = field(default_factory=list)
+    """Announcements: reason, name and message."""
     versions: Iterator[int] = field(default_factory=lambda: itertools.count(1000))
 
     def __post_init__(self) -> None:
@@ -151,7 +153,9 @@ class World:
                     raise InstanceNotFound(command.provider_id)
                 self.instances[command.provider_id] = replace(known, terminating=True)
             case commands.Announce():
-                pass
+                self.announced.append(f"{command.reason} {command.name}: {command.message}")
+            case _:
+                raise AssertionError(f"nobody here carries out {command}")
 
     def _launch(self, command: commands.Launch) -> None:
         claim, option = command.node_claim, command.options[0]
