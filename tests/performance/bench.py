@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 from tests.performance import (  # noqa: E402
     bench_aws,
     bench_cluster,
+    bench_controller,
     bench_disruption,
     bench_packing,
     bench_solve,
@@ -35,6 +36,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield from bench_packing.benchmarks()
     yield from bench_disruption.benchmarks()
     yield from bench_aws.benchmarks()
+    yield from bench_controller.benchmarks()
 
 
 def main(only: str = "") -> int:

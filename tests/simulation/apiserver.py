@@ -37,6 +37,9 @@ WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
 WITH_GENERATION: Final = frozenset({CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES})
 
+ETCD: Final = "etcd"
+"""Who changes objects when a backup is restored."""
+
 _PATH = re.compile(
     r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/(?P<ns>[^/]+))?/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?(?:/(?P<sub>[^/]+))?"
 )
@@ -274,6 +277,28 @@ class ApiServer:
         for plural in PLURALS:
             self.forgotten[plural] = self.version
             self.log[plural].clear()
+
+    def restore(self, objects: dict[str, dict[str, Json]], bump: int) -> None:
+        """Have these objects and no others; versions jump, and every watch has to begin anew."""
+        self.version += bump
+        changes: list[Change] = []
+        for plural, then in objects.items():
+            now = self.objects[plural]
+            self.objects[plural] = dict(then)
+            changes += [
+                Change(plural, key, now.get(key), then.get(key), ETCD)
+                for key in {**now, **then}
+                if now.get(key) is not then.get(key)
+            ]
+        self.compact()
+        there = [b["metadata"]["uid"] for all_of in self.objects.values() for b in all_of.values()]
+        kept = [uid for uid in self.uids if uid.startswith("uid-app-")]
+        self.uids = dict.fromkeys((*kept, *there), True)
+        for change in changes:
+            before = "turns back" if change.old and change.new else "forgets"
+            what = before if change.old else "brings back"
+            self._story.tell(ETCD, "%s %s %s", what, change.plural, change.key)
+            self._notify(change)
 
     def _spend(self, budget: Json, pod: Json, actor: str) -> None:
         state, name = budget["status"], pod["metadata"]["name"]

@@ -1,5 +1,6 @@
 """The controllers of Kubernetes that matter here: ReplicaSets, DaemonSets, collectors, PodDisruptionBudgets."""
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,15 @@ class Workloads:
                 )
         if change.new is None and change.plural in {CLAIMS, POOLS}:
             self._clock.after(self._random.uniform(0.1, 2), self._garbage)
+
+    def reconcile(self) -> None:
+        """Objects are not what they were: count everything again."""
+        for app in self.apps.values():
+            if not app.daemon:
+                self._soon(f"app {app.name}", functools.partial(self._count, app))
+                self._soon(f"budget {app.name}", functools.partial(self._budget, app))
+        self._soon("daemons", self._daemons)
+        self._clock.after(1.0, self._garbage)
 
     def _soon(self, what: str, do: "object") -> None:
         if not self._due.get(what):

@@ -67,6 +67,7 @@ EVENTS = {
     "pool changed": 0.4,
     "pool deleted": 0.15,
     "history compacted": 1.0,
+    "etcd restored": 0.6,
     "crash": 1.2,
     "two leaders": 0.6,
     "clock jumps": 0.6,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.simulation import rules
 from tests.simulation.apiserver import (
     CLAIMS,
+    ETCD,
     LEASES,
     NODES,
     PODS,
@@ -76,6 +77,10 @@ class Invariants:
     """NodePool -> its limits over time."""
     budgets: dict[str, list[tuple[float, list[Json]]]] = field(default_factory=dict)
     """NodePool -> its budgets over time."""
+    restored: float = float("-inf")
+    """When a backup of etcd was restored last."""
+    trusted: str = ""
+    """Who held the Lease when it went back to what it was; until somebody writes it again."""
     begun: int = 0
     """How many were begun; announcements do not count."""
 
@@ -90,6 +95,8 @@ class Invariants:
                 self.tainted.pop(change.key, None)
             elif any(t["key"] == labels.DISRUPTED_TAINT for t in new["spec"].get("taints") or ()):
                 self.tainted.setdefault(change.key, now)
+            else:
+                self.tainted.pop(change.key, None)
             if (
                 change.actor.startswith("daiku")
                 and "karpenter.sh/nodepool" not in (new or old or {})["metadata"]["labels"]
@@ -103,8 +110,10 @@ class Invariants:
             said = self.budgets.setdefault(change.key, [])
             if not said or said[-1][1] != spec["disruption"]["budgets"]:
                 said.append((now, spec["disruption"]["budgets"]))
+        elif change.plural == LEASES:
+            self.trusted = (self.trusted or _holder(old)) if change.actor == ETCD else ""
         elif change.plural == CLAIMS:
-            if new is None and old is not None and change.actor != "people":
+            if new is None and old is not None and change.actor not in {"people", ETCD}:
                 self._check_end(old)
             elif old is None and new is not None and change.actor.startswith("daiku"):
                 self._check_limits(new)
@@ -112,7 +121,7 @@ class Invariants:
     def check_writer(self, writer: "Process", what: str) -> None:
         """Only the holder of the Lease writes."""
         lease = self.world.api.objects[LEASES].get("kube-system/karpenter-leader-election")
-        holder = lease["spec"]["holderIdentity"] if lease is not None else ""
+        holder = self.trusted or _holder(lease)
         if holder != writer.lease.identity:
             raise Violated("leader", f"{writer.name} writes {what}, and {holder or 'nobody'} leads")
 
@@ -122,6 +131,8 @@ class Invariants:
             self.begun += 1
         self.world.story.tell(process.name, "%s", rules.Words(command))
         match command:
+            case _ if self._is_dazed():
+                pass
             case commands.Evict() | commands.DeletePod() if process.lease.is_held():
                 self._check_eviction(process, command)
             case commands.DeleteNodeClaim() if (
@@ -154,7 +165,7 @@ class Invariants:
             if not self._must_leave(pod, now):
                 continue
             bound = self.bound.get(pod["metadata"]["uid"], now)
-            late = (since is not None and bound >= since) or now - bound < KNOWN
+            late = (since is not None and bound >= since) or now - bound < KNOWN or self._is_dazed()
             over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
             if not late and not over:
                 name = pod["metadata"]["name"]
@@ -163,7 +174,7 @@ class Invariants:
                 )
         over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
         torn = world.volumes.torn(machine.node, now)
-        if torn and not over:
+        if torn and not over and not self._is_dazed():
             raise Violated("volume", f"{process.name} terminates {machine.id}, which holds {torn}")
 
     def step(self, seconds: float) -> None:
@@ -193,6 +204,10 @@ class Invariants:
                 )
             elif len(ids) == 1:
                 self.doubled.pop(uid, None)
+
+    def _is_dazed(self) -> bool:
+        """Whether a backup was restored a moment ago, so that nobody can know what is."""
+        return self.world.clock.seconds - self.restored < KNOWN
 
     def is_drained(self, machine: "Machine") -> bool:
         """Its Node is going, and waits for its pods: nothing may end it before."""
@@ -228,8 +243,14 @@ class Invariants:
         """A NodeClaim is gone: nothing of it may be left."""
         meta = claim["metadata"]
         self.voluntary.pop(meta["uid"], None)
+        named = claim["status"].get("providerID")
         live = [
-            m.id for m in self.world.ec2.machines.values() if m.uid == meta["uid"] and m.is_live
+            m.id
+            for m in self.world.ec2.machines.values()
+            if m.uid == meta["uid"]
+            and m.is_live
+            # One that a restored backup knows nothing of is an orphan, and has an orphan's time.
+            and not (named and named != m.provider_id and m.launched < self.restored)
         ]
         if live:
             raise Violated("claim lost", f"NodeClaim {meta['name']} is gone, and {live} still run")
@@ -318,6 +339,8 @@ class Invariants:
 
     def _check_limits(self, claim: Json) -> None:
         """A new NodeClaim stays within the limits of its NodePool, whichever type it becomes."""
+        if self._is_dazed():
+            return
         world, now = self.world, self.world.clock.seconds
         pool = claim["metadata"]["labels"].get(labels.NODEPOOL, "")
         known = self.limits.get(pool, [])
@@ -368,3 +391,7 @@ class Invariants:
         provider_id = node["spec"].get("providerID")
         claims = self.world.api.all(CLAIMS)
         return next((c for c in claims if c["status"].get("providerID") == provider_id), None)
+
+
+def _holder(lease: Json | None) -> str:
+    return lease["spec"]["holderIdentity"] if lease is not None else ""

@@ -4,6 +4,7 @@ The node lifecycle controller calls a silent node Unknown after 40 s and, after 
 cloud controller removes the Node of an instance that is gone.
 """
 
+import functools
 from typing import TYPE_CHECKING
 
 from tests import build
@@ -87,6 +88,17 @@ class Kubelets:
             if pod["spec"].get("nodeName") == machine.node:
                 key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
                 self.watch(Change(PODS, key, None, pod, "kubelet"))
+
+    def report(self) -> None:
+        """Nodes are not what they were: who lives says how it is, and who is dead will be found out."""
+        for name in self._api.objects[NODES]:
+            machine = self.by_node[name]
+            if machine.dead or not machine.is_live:
+                self.watch_over(machine)
+            else:
+                self._later(
+                    self._random.uniform(1, 10), functools.partial(self._set_ready, machine, "True")
+                )
 
     def watch_over(self, machine: Machine) -> None:
         """A kubelet fell silent: see to its Node after the time it is given."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from tests.simulation.apiserver import CLAIMS, CLASSES, NODES, PODS, POOLS, Json, is_leaving
 from tests.simulation.controllers import App
 from tests.simulation.ec2 import Machine
+from tests.simulation.restore import Backup
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -158,6 +159,8 @@ class People:
                 self._delete_pool()
             case "history compacted":
                 self._api.compact()
+            case "etcd restored":
+                world.clock.after(world.faults.seconds(1, 12), Backup(world).restore)
             case "crash":
                 leaders = [p for p in world.processes if p.alive]
                 if leaders:

@@ -3,6 +3,7 @@
 The attach-detach controller of Kubernetes, as far as the end of a node waits for it.
 """
 
+import functools
 from typing import TYPE_CHECKING
 
 from tests.simulation.apiserver import ATTACHMENTS, NODES, PODS, Change, Json, Refused, app_of
@@ -58,6 +59,15 @@ class Volumes:
             slow = self._world.faults.strike("detach slow")
             seconds = self._world.faults.seconds(20, 120) if slow else self._random.uniform(1, 12)
             self._clock.after(seconds, lambda: self._detach(name, app_of(body), node))
+
+    def reconcile(self) -> None:
+        """Attachments are not what they were: attach what is used, let go of what is not."""
+        for key, pod in self._api.objects[PODS].items():
+            self.watch(Change(PODS, key, None, pod, "attach-detach"))
+        for name, body in self._api.objects[ATTACHMENTS].items():
+            app, node = name.partition("-on-")[0], body["spec"]["nodeName"]
+            seconds = self._random.uniform(1, 12)
+            self._clock.after(seconds, functools.partial(self._detach, name, app, node))
 
     def torn(self, node: str, now: float) -> list[str]:
         """Attachments of a Node that a controller must know of and that no pod holds any more."""

@@ -59,6 +59,10 @@ class Lease:
     _renewed: float = float("-inf")
     _seen: tuple[Any, ...] = ()
     _seen_since: float = 0.0
+    _newest: tuple[int, str] = (0, "")
+    """Transitions and time of renewal of the newest state that was read."""
+    _back_since: float | None = None
+    """Since when the Lease is older than that; None when it is not."""
     _announced: str = ""
 
     @property
@@ -135,11 +139,14 @@ class Lease:
         try:
             found = _decoder.decode(self.client.get(self.path))
         except errors.NotFound:
+            if self._may_be_held({}):
+                return False
             self._create()
             return True
         spec: dict[str, Any] = found.get("spec") or {}
         holder: str = spec.get("holderIdentity") or ""
-        if holder not in {"", self.identity} and self._is_alive(holder, spec):
+        is_back = self._may_be_held(spec)
+        if is_back if holder in {"", self.identity} else self._is_alive(holder, spec):
             return False
         now = _micro(self.now())
         taken = holder != self.identity
@@ -169,6 +176,19 @@ class Lease:
             "spec": spec,
         }
         self.client.create(self.path.rpartition("/")[0], body)
+
+    def _may_be_held(self, spec: dict[str, Any]) -> bool:
+        """Whether the Lease is older than it was, or gone: whoever held it since does not know that yet.
+
+        So it is after a backup of etcd was restored. Who holds it goes on with what is there.
+        """
+        state = (spec.get("leaseTransitions") or 0, spec.get("renewTime") or "")
+        if self.held.is_set() or state >= self._newest:
+            self._newest, self._back_since = max(state, self._newest), None
+            return False
+        if self._back_since is None:
+            self._back_since = self.monotonic()
+        return self.monotonic() - self._back_since < DURATION_SECONDS
 
     def _is_alive(self, holder: str, spec: dict[str, Any]) -> bool:
         """Whether the holder renewed within the Lease's duration, by our clock.

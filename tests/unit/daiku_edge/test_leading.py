@@ -4,7 +4,7 @@ Most of these were found by the simulation (tests/simulation).
 """
 
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -129,6 +129,62 @@ def test_who_stood_still_for_longer_than_its_lease_stops_even_if_nobody_took_ove
         held.step()
 
     assert not held.is_held()
+
+
+def _lease(objects: Any, name: str, seconds: list[float]) -> lease.Lease:
+    return lease.Lease(
+        client=objects,
+        namespace="kube-system",
+        name="x",
+        identity=f"{lease.IDENTITY_PREFIX}{name}",
+        stop=threading.Event(),
+        now=lambda: NOW + timedelta(seconds=seconds[0]),
+        monotonic=lambda: seconds[0],
+    )
+
+
+@pytest.mark.parametrize("then", ["the Lease is gone", "it was held by nobody", "it was another's"])
+def test_a_lease_that_goes_back_to_what_it_was_is_not_taken_while_its_last_holder_may_believe_in_it(
+    then: str,
+) -> None:
+    """So it is after a backup of etcd was restored; the holder finds that out when it renews."""
+    seconds, objects = [0.0], Objects()
+    leader, standby = _lease(objects, "a", seconds), _lease(objects, "b", seconds)
+    leader.step()
+    standby.step()
+    seconds[0] = 2.0
+    leader.step()
+    standby.step()
+    held: Any = objects.body
+    long_ago = held["spec"] | {"renewTime": "2026-03-01T12:00:00.000000Z"}
+    objects.body = {
+        "the Lease is gone": None,
+        "it was held by nobody": held | {"spec": long_ago | {"holderIdentity": ""}},
+        "it was another's": held | {"spec": long_ago | {"holderIdentity": "daiku_dead"}},
+    }[then]
+
+    taken: list[float] = []
+    while not taken:
+        standby.step()
+        assert not (leader.is_held() and standby.is_held())
+        taken += [seconds[0]] if standby.is_held() else []
+        seconds[0] += lease.RETRY_SECONDS
+
+    assert 2.0 + lease.DURATION_SECONDS <= taken[0] <= 2.0 + lease.DURATION_SECONDS + 4
+
+
+def test_whoever_holds_a_lease_that_goes_back_renews_it() -> None:
+    seconds, objects = [0.0], Objects()
+    leader = _lease(objects, "a", seconds)
+    leader.step()
+    objects.body = None
+    seconds[0] = 2.0
+
+    leader.step()
+
+    made: Any = objects.body
+    assert made["spec"]["holderIdentity"] == "daiku_a"
+    assert leader.is_held()
 
 
 @pytest.mark.parametrize(
