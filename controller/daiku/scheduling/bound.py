@@ -43,7 +43,9 @@ def lower_bound(allocatable: Ints, prices: Floats, demand: Ints) -> Bound:
     offers = np.maximum(allocatable[:, usable], 0).astype(np.float64)
     directions = _directions(np.where(asked, demand, 0).astype(np.float64))
     # Worth per type for each direction, shape (D, T): the largest one limits how far it can be scaled.
-    per_dollar = (directions @ offers) / prices[usable]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # What costs nothing gives any worth per dollar, but none where it offers nothing.
+        per_dollar = np.nan_to_num((directions @ offers) / prices[usable], posinf=np.inf)
     scale = 1.0 / np.maximum(per_dollar.max(axis=1), np.finfo(np.float64).tiny)
     worths = directions * scale[:, None]
     bounds = worths @ demand.astype(np.float64)

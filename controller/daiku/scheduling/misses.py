@@ -6,6 +6,7 @@ The alternative with the fewest labels in the way is told, since it is the neare
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Final
 
 from daiku.model import labels
@@ -20,6 +21,8 @@ _NO_SLIPS: Final[Mapping[str, tuple[str, ...]]] = {
     labels.CAPACITY_TYPE: (labels.ON_DEMAND, labels.SPOT, labels.RESERVED),
 }
 """Values that are alike and yet each meant."""
+_TOLD_MOST: Final = 20
+"""Labels in the way that are looked at: a pod may ask for thousands, and nobody reads them."""
 _SHOWN: Final = 5
 """Values that are told before the others are only counted."""
 
@@ -46,7 +49,7 @@ def nearest(
     """
     best: Miss | None = None
     for alternative in alternatives:
-        found = list(_misses(alternative, template, types))
+        found = list(islice(_misses(alternative, template, types), _TOLD_MOST))
         miss = Miss(
             asked=", ".join(asked for asked, _ in found) or str(alternative),
             offered="; ".join(offered for _, offered in found)
