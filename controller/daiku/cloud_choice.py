@@ -79,7 +79,7 @@ def watcher_door(cloud: CloudProvider, inbox: Inbox) -> Callable[[Event], None]:
     """Where watchers put events: the inbox, by way of whoever learns from them."""
     if not isinstance(cloud, AwsProvider):
         return inbox.put
-    return Measurements(inbox.put, cloud.measured.note).put
+    return Measurements(inbox.put, cloud.measured.note, cloud.names.note).put
 
 
 def interruption_threads(

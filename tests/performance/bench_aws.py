@@ -23,7 +23,7 @@ from tests.world import aws_account
 from tests.world.aws_account import Account, Network
 
 from daiku.cloud import errors
-from daiku.cloud.aws import capacity, instance_types, launcher, wishes
+from daiku.cloud.aws import capacity, concurrently, instance_types, launcher, wishes
 from daiku.cloud.aws.addresses import Addresses
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
@@ -66,9 +66,11 @@ def _cpu(account: Account) -> float:
 
 
 def _fetch(session: Session) -> tuple[dict[str, Facts], PriceBook]:
-    types = instance_types.fetch(session)
+    """As the provider does it."""
     book = PriceBook(session, isolated=False)
-    book.refresh(clock.now())
+    types, _ = concurrently.both(
+        lambda: instance_types.fetch(session), lambda: book.refresh(clock.now())
+    )
     return types, book
 
 

@@ -40,13 +40,19 @@ class Stage:
     place: Network
     pods: Iterator[int]
 
-    def want(self, *types: str, way: str = "on-demand", zones: tuple[str, ...] = ()) -> str:
-        """A pod that one of these types holds, and nothing beside it; its name."""
+    def want(
+        self,
+        *types: str,
+        way: str = "on-demand",
+        zones: tuple[str, ...] = (),
+        extra: dict[str, str] | None = None,
+    ) -> str:
+        """A pod that one of these types holds (none named: any), and nothing beside it; its name."""
         name = f"pod-{next(self.pods)}"
-        needs = [
-            {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [*types]},
-            {"key": CAPACITY_TYPE, "operator": "In", "values": way.split()},
-        ]
+        needs = [{"key": CAPACITY_TYPE, "operator": "In", "values": way.split()}]
+        if types:
+            key = "node.kubernetes.io/instance-type"
+            needs.append({"key": key, "operator": "In", "values": [*types]})
         if zones:
             key = "topology.kubernetes.io/zone"
             needs.append({"key": key, "operator": "In", "values": [*zones]})
@@ -54,7 +60,10 @@ class Stage:
         container = {
             "name": "pause",
             "image": "pause",
-            "resources": {"requests": {"cpu": "1500m"}},
+            "resources": {
+                "requests": {"cpu": "1500m", **(extra or {})},
+                "limits": {**(extra or {})},
+            },
         }
         required = {"requiredDuringSchedulingIgnoredDuringExecution": affinity}
         spec = {
@@ -164,7 +173,7 @@ class Controller:
     name: str = ""
     process: subprocess.Popen[bytes] | None = None
 
-    def be(self, name: str) -> None:
+    def be(self, name: str, **environ: str) -> None:
         """Have the controller of this name run and lead; one of another name is stopped, and forgets."""
         if self.name == name:
             return
@@ -176,6 +185,7 @@ class Controller:
             "CLUSTER_NAME": CLUSTER,
             "POD_NAMESPACE": "kube-system",
             "BATCH_IDLE_DURATION": "200ms",
+            **environ,
         }
         ports = ["--metrics-port", str(_free_port()), "--health-probe-port", str(_free_port())]
         ports += ["--bind-address", "127.0.0.1"]

@@ -214,6 +214,29 @@ def test_without_the_role_of_spot_there_is_no_spot_and_on_demand_is_launched(fre
     assert fresh.launched(before)[::2] == ("r7i.large", "on-demand"), "other types too"
 
 
+def test_with_all_spot_sold_out_a_few_calls_are_enough_to_know_and_on_demand_is_launched(
+    fresh: Stage,
+) -> None:
+    """More than 900 types would do, of which a call names 60."""
+    before, asked = set(fresh.claims()), _fleets(fresh)
+    fresh.account.weather(sold_out=[{"capacity_type": "spot"}])
+
+    fresh.want(way="spot on-demand")
+
+    assert fresh.launched(before)[2] == "on-demand"
+    assert _fleets(fresh) - asked <= 8
+
+
+def test_a_pod_with_security_groups_of_its_own_gets_a_machine_that_has_branches(
+    fresh: Stage,
+) -> None:
+    before = set(fresh.claims())
+
+    fresh.want("t3.large", "m5.large", extra={"vpc.amazonaws.com/pod-eni": "1"})
+
+    assert fresh.launched(before)[0] == "m5.large"
+
+
 def test_a_subnet_without_addresses_closes_its_zone_and_the_next_is_taken(fresh: Stage) -> None:
     code = "InsufficientFreeAddressesInSubnet"
     before = set(fresh.claims())

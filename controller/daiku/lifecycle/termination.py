@@ -272,9 +272,10 @@ def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snaps
     born = launched.last_transition if launched is not None and launched.status == "True" else None
     if _is_gone(instance, asked, born or draft.now, snapshot):
         return True
-    draft.set("InstanceTerminating", "True")
     command = TerminateInstance(provider_id=instance, node_claim=claim.meta.name)
     hold = snapshot.holds.get(command.key)
+    refused = hold.why if hold is not None and hold.failures else ""
+    draft.set("InstanceTerminating", "True", "TerminationRefused" if refused else "", refused)
     if hold is None:
         draft.commands.append(command)
     elif hold.until is not None:

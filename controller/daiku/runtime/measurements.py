@@ -20,6 +20,8 @@ class Measurements:
     forward: Callable[[events.Event], None]
     note: Callable[[str, str, int], None]
     """Given an instance type, an image and the bytes of memory."""
+    named: Callable[[str, str], None]
+    """Given a provider id and the name of the Node that joined from there; an empty name: it has left."""
     _images: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """NodeClaim -> provider id and image."""
     _machines: dict[str, tuple[str, str, int]] = field(
@@ -61,6 +63,7 @@ class Measurements:
             if self._machines.get(node.meta.name) == (node.provider_id, instance_type, memory):
                 return
             self._machines[node.meta.name] = node.provider_id, instance_type, memory
+            self.named(node.provider_id, node.meta.name)
             images = [image for at, image in self._images.values() if at == node.provider_id]
         for image in images:
             self.note(instance_type, image, memory)
@@ -68,5 +71,9 @@ class Measurements:
     def _lose(self, kind: object, is_gone: Callable[[str], bool]) -> None:
         known = self._images if kind is NodeClaim else self._machines if kind is Node else {}
         with self._lock:
-            for key in [k for k in known if is_gone(k)]:
+            gone = {k: known[k][0] for k in known if is_gone(k)}
+            for key in gone:
                 del known[key]
+        if kind is Node:
+            for provider_id in gone.values():
+                self.named(provider_id, "")

@@ -64,9 +64,11 @@ class NodeClassKeeper:
                 continue
             except errors.KubeError as error:
                 _log.warning("node class not written", error=str(error))
-        if removed := self.provider.templates.collect():
-            _log.info("unused launch templates removed", templates=removed)
-
+        try:
+            if removed := self.provider.templates.collect():
+                _log.info("unused launch templates removed", templates=removed)
+        except CloudError as error:
+            _log.warning("unused launch templates not removed", error=str(error))
         self._collect(contents)
 
     def _keep(self, content: bytes, pools: Sequence[NodePool]) -> None:
@@ -118,11 +120,28 @@ class NodeClassKeeper:
                 "node class waits for its NodeClaims", name=found.meta.name, nodeclaims=len(users)
             )
             return
-        status.release(self.provider, found)
+        try:
+            status.release(self.provider, found)
+        except CloudError as error:
+            self._say_kept(found, current, error)
+            return
         kept = [f for f in current.metadata.finalizers or () if f != status.FINALIZER]
         body = {"metadata": {"resourceVersion": found.meta.resource_version, "finalizers": kept}}
         self.client.patch(EC2_NODE_CLASSES.object_path(found.meta.name), body)
         _log.info("node class released", name=found.meta.name)
+
+    def _say_kept(self, found: NodeClass, current: encode.Current, error: CloudError) -> None:
+        """What was made for a class cannot be removed, so it stays until that is possible."""
+        _log.warning("node class not released", name=found.meta.name, error=str(error))
+        conditions = encode.merged_conditions(
+            current, [status.not_released(error, found.meta.generation)], clock.now()
+        )
+        if found.status.get("conditions") != conditions:
+            body = {
+                "metadata": {"resourceVersion": found.meta.resource_version},
+                "status": {"conditions": conditions},
+            }
+            self.client.patch(f"{EC2_NODE_CLASSES.object_path(found.meta.name)}/status", body)
 
     def _stamp_claims(self, found: NodeClass, stamp: Mapping[str, str | None]) -> None:
         """Write our hash on the claims of a class that carries one of another version, so that none drifts by it."""

@@ -52,6 +52,29 @@ def test_a_refusal_is_true_of(code: str, expected: set[tuple[str, str]]) -> None
     assert {way for _, _, way in found} <= {"spot"}
 
 
+def test_when_a_great_many_types_are_sold_out_larger_ones_of_their_families_are_too() -> None:
+    families = [f"a{number}" for number in range(unavailable.MANY)]
+    types = {
+        t.name: t
+        for family in families
+        for t in (
+            aws_facts.facts(f"{family}.medium", 1, 4096, zones=("us-west-2a",)),
+            aws_facts.facts(f"{family}.large", 2, 8192, zones=("us-west-2a",)),
+            aws_facts.facts(f"{family}.xlarge", 4, 16384, zones=("us-west-2a", "us-west-2b")),
+        )
+    }
+    refused = [problem("InsufficientInstanceCapacity", f"{family}.large") for family in families]
+
+    def closed(problems: list[Problem], *, nothing_made: bool) -> set[tuple[str, str]]:
+        found = unavailable.pools(problems, types, nothing_made=nothing_made)
+        return {(kind.partition(".")[2], zone) for kind, zone, way in found if way == "spot"}
+
+    all_of_them = closed(refused, nothing_made=True)
+    assert all_of_them == {("large", "us-west-2a"), ("xlarge", "us-west-2a")}
+    assert closed(refused, nothing_made=False) == {("large", "us-west-2a")}
+    assert closed(refused[1:], nothing_made=True) == {("large", "us-west-2a")}
+
+
 @pytest.mark.parametrize(
     ("name", "quota"),
     [

@@ -18,8 +18,11 @@ class Listener:
     def __init__(self) -> None:
         self.forwarded: list[events.Event] = []
         self.noted: list[tuple[str, str, int]] = []
+        self.named: dict[str, str] = {}
         self.door = Measurements(
-            self.forwarded.append, lambda kind, image, size: self.noted.append((kind, image, size))
+            self.forwarded.append,
+            lambda kind, image, size: self.noted.append((kind, image, size)),
+            self.named.__setitem__,
         )
 
 
@@ -85,3 +88,14 @@ def test_a_node_that_says_the_same_again_is_not_measured_again() -> None:
     to.door.put(events.Seen(node(7_800_000_000)))
 
     assert [size for _, _, size in to.noted] == [7_900_000_000, 7_800_000_000]
+
+
+def test_the_name_of_a_node_is_told_with_its_instance_until_it_leaves() -> None:
+    to = Listener()
+
+    to.door.put(events.Seen(node()))
+    joined = dict(to.named)
+    to.door.put(events.Gone(Node, "ip-10-0-0-1"))
+
+    assert joined == {ID: "ip-10-0-0-1"}
+    assert to.named == {ID: ""}

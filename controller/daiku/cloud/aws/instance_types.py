@@ -4,13 +4,14 @@ Facts are the same for every node class; what a node class makes of them (pods, 
 what they cost in `offerings`.
 """
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daiku.cloud import errors
-from daiku.cloud.aws import branch_interfaces
+from daiku.cloud.aws import branch_interfaces, concurrently
 from daiku.cloud.aws.answers import Json, part, parts, words
 from daiku.cloud.aws.session import Session
 from daiku.model import labels
@@ -37,7 +38,7 @@ class Facts:
     """Instance store, decimal gigabytes; 0: none."""
     usage_classes: tuple[str, ...]
     """spot, on-demand, capacity-block."""
-    zones: tuple[str, ...]
+    zones: tuple[str, ...] = ()
     """Zones that offer it, sorted."""
     cards: tuple[int, ...] = ()
     """Network interfaces that each network card takes, by the card's index."""
@@ -50,6 +51,11 @@ class Facts:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Labels that follow from the type alone; a label that is absent does not exist on its nodes."""
 
+    @property
+    def accelerators(self) -> int:
+        """GPUs and the like: what makes a machine dear."""
+        return sum(n for r, n in self.extended.items() if r.endswith(("/gpu", "/gaudi", "/neuron")))
+
 
 def fetch(session: Session) -> dict[str, Facts]:
     """Every instance type of the region, by name.
@@ -57,31 +63,41 @@ def fetch(session: Session) -> dict[str, Facts]:
     Raises:
         CloudError: EC2 does not answer, or answers with nothing.
     """
+    found, zones = concurrently.both(lambda: _described(session), lambda: _offered(session))
+    if not found or not zones:
+        raise errors.Unreachable(
+            f"EC2 of {session.region} lists {len(found)} instance types and {len(zones)} with offerings; "
+            "what was known before stays"
+        )
+    return {
+        name: dataclasses.replace(found[name], zones=tuple(sorted(zones.get(name, ()))))
+        for name in sorted(found)
+    }
+
+
+def _offered(session: Session) -> dict[str, list[str]]:
+    """Zones that offer a type, by its name."""
     zones: dict[str, list[str]] = {}
     for page in session.pages(
         "ec2", "describe_instance_type_offerings", LocationType="availability-zone"
     ):
         for each in page["InstanceTypeOfferings"]:
             zones.setdefault(each["InstanceType"], []).append(each["Location"])
+    return zones
+
+
+def _described(session: Session) -> dict[str, Facts]:
+    """Types as they are anywhere, by name."""
     filters = [
         {"Name": "supported-virtualization-type", "Values": ["hvm"]},
         {"Name": "processor-info.supported-architecture", "Values": list(ARCHITECTURES)},
     ]
-    found: dict[str, Facts] = {}
-    for page in session.pages("ec2", "describe_instance_types", Filters=filters):
-        for each in page["InstanceTypes"]:
-            facts = _facts(each, tuple(sorted(zones.get(each["InstanceType"], ()))))
-            if facts is not None:
-                found[facts.name] = facts
-    if not found or not zones:
-        raise errors.Unreachable(
-            f"EC2 of {session.region} lists {len(found)} instance types and {len(zones)} with offerings; "
-            "what was known before stays"
-        )
-    return dict(sorted(found.items()))
+    pages = session.pages("ec2", "describe_instance_types", Filters=filters)
+    read = (_facts(each) for page in pages for each in page["InstanceTypes"])
+    return {facts.name: facts for facts in read if facts is not None}
 
 
-def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
+def _facts(info: Mapping[str, Any]) -> Facts | None:
     known = [
         ARCHITECTURES[a]
         for a in info["ProcessorInfo"]["SupportedArchitectures"]
@@ -105,7 +121,6 @@ def _facts(info: Mapping[str, Any], zones: tuple[str, ...]) -> Facts | None:
         addresses_per_interface=network.get("Ipv4AddressesPerInterface", 0),
         local_disk_gb=part(info, "InstanceStorageInfo").get("TotalSizeInGB", 0),
         usage_classes=tuple(words(info, "SupportedUsageClasses")),
-        zones=zones,
         cards=tuple(c.get("MaximumNetworkInterfaces", 0) for c in cards),
         efa_max=part(network, "EfaInfo").get("MaximumEfaInterfaces", 0),
         features=_features(info),

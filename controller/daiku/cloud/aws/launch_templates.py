@@ -28,6 +28,18 @@ COLLECT_SECONDS: Final = 60.0
 """How often unused ones are looked for."""
 ALREADY_THERE: Final = "InvalidLaunchTemplateName.AlreadyExistsException"
 
+WITHOUT_METADATA_IPV6: Final = frozenset(
+    {
+        "us-iso-east-1",
+        "us-iso-west-1",
+        "us-isob-east-1",
+        "us-isob-west-1",
+        "us-isof-east-1",
+        "us-isof-south-1",
+    }
+)
+"""Regions whose EC2 refuses a template that says anything of it (source: Karpenter)."""
+
 Json = dict[str, Any]
 
 
@@ -51,7 +63,7 @@ class LaunchTemplates:
         Raises:
             CloudError: EC2 refused.
         """
-        names = [_name(content) for content in contents]
+        names = [name_of(content) for content in contents]
         # One at a time: claims of one batch want the same templates.
         with self._lock:
             unknown = [name for name in dict.fromkeys(names) if name not in self._known]
@@ -164,6 +176,7 @@ def content(
     opts_out: bool = False,
     tenancy: str = "default",
     partition: int = 0,
+    region: str = "",
 ) -> Json:
     """The data of a launch template.
 
@@ -180,6 +193,7 @@ def content(
         opts_out: Machines outside reservations leave open ones alone.
         tenancy: default or dedicated.
         partition: Number of the placement group's partition; 0: it has none.
+        region: Where; some regions know less.
     """
     spec = found.spec
     made: Json = {
@@ -188,7 +202,7 @@ def content(
         "IamInstanceProfile": {"Name": found.status["instanceProfile"]},
         "Monitoring": {"Enabled": bool(spec.get("detailedMonitoring"))},
         "BlockDeviceMappings": block_devices.requests(found),
-        "MetadataOptions": _metadata_options(part(spec, "metadataOptions")),
+        "MetadataOptions": _metadata_options(part(spec, "metadataOptions"), region),
         "NetworkInterfaces": network_interfaces.requests(found, efas=efas, is_ipv6=is_ipv6),
         "TagSpecifications": _tag_specifications(cluster, found, capacity_type, nodepool),
     }
@@ -235,7 +249,8 @@ def tags(cluster: str, found: NodeClass, more: Mapping[str, str]) -> list[dict[s
     return [{"Key": k, "Value": v} for k, v in sorted(known.items())]
 
 
-def _name(content: Json) -> str:
+def name_of(content: Json) -> str:
+    """The name that a template of this content has."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{PREFIX}{int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])}"
 
@@ -250,10 +265,11 @@ def _tag_specifications(
     return [{"ResourceType": kind, "Tags": known} for kind in kinds]
 
 
-def _metadata_options(given: Mapping[str, Any]) -> Json:
+def _metadata_options(given: Mapping[str, Any], region: str) -> Json:
+    ipv6 = {"HttpProtocolIpv6": given.get("httpProtocolIPv6", "disabled")}
     return {
         "HttpEndpoint": given.get("httpEndpoint", "enabled"),
-        "HttpProtocolIpv6": given.get("httpProtocolIPv6", "disabled"),
+        **({} if region in WITHOUT_METADATA_IPV6 else ipv6),
         "HttpPutResponseHopLimit": given.get("httpPutResponseHopLimit", 1),
         "HttpTokens": given.get("httpTokens", "required"),
         "InstanceMetadataTags": "disabled",

@@ -230,7 +230,7 @@ class Launcher:
                 metrics.LAUNCH_FAILURES.labels(
                     zone, zone_ids.get(zone, ""), capacity_type, reason
                 ).inc()
-        known = unavailable.pools(answer.problems, plan.types)
+        known = unavailable.pools(answer.problems, plan.types, nothing_made=not answer.made)
         return tuple(dict.fromkeys((*known, *full, *order.closed)))
 
     def _remember(self, by_uid: Mapping[str, fleet.Made], plans: Sequence[Plan]) -> None:

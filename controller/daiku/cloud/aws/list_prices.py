@@ -45,10 +45,5 @@ def of(facts: Facts) -> float:
     if family in USD_PER_GIB:
         return round(USD_PER_GIB[family] * gib, 6)
     share = OTHER_ARM_SHARE if facts.architecture == "arm64" else 1.0
-    accelerators = sum(
-        amount
-        for resource, amount in facts.extended.items()
-        if resource.endswith(("/gpu", "/gaudi", "/neuron"))
-    )
     base = OTHER_PER_VCPU * facts.vcpus + OTHER_PER_GIB * gib
-    return round(base * share + OTHER_PER_ACCELERATOR * accelerators, 6)
+    return round(base * share + OTHER_PER_ACCELERATOR * facts.accelerators, 6)

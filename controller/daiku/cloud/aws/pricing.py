@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from daiku.cloud import errors
-from daiku.cloud.aws import list_prices
+from daiku.cloud.aws import concurrently, list_prices
 from daiku.cloud.aws.answers import part
 from daiku.cloud.aws.instance_types import Facts
 from daiku.cloud.aws.session import Session
@@ -85,25 +85,38 @@ class PriceBook:
     def refresh(self, now: datetime) -> Prices:
         """Prices as they are now, the very same value when none changed; what cannot be fetched stays as it was."""
         known = self.prices
-        on_demand, spot = known.on_demand, known.spot
-        is_asked = not (self.isolated or self.session.region.startswith("us-gov-"))
-        if is_asked and self._on_demand.is_due(now):
-            try:
-                on_demand = {**on_demand, **_on_demand(self.session)}
-                self._on_demand.done(now)
-            except errors.CloudError as error:
-                pause = self._on_demand.failed(now)
-                _say("on-demand", error, len(on_demand), pause)
-        if self._spot.is_due(now):
-            try:
-                spot = {**(spot or {}), **_spot(self.session, now)}
-                self._spot.done(now)
-            except errors.CloudError as error:
-                pause = self._spot.failed(now)
-                _say("spot", error, len(spot or ()), pause)
+        on_demand, spot = concurrently.both(
+            lambda: self._on_demand_now(known.on_demand, now),
+            lambda: self._spot_now(known.spot, now),
+        )
         if on_demand != known.on_demand or spot != known.spot:
             self.prices = Prices(on_demand=on_demand, spot=spot)
         return self.prices
+
+    def _on_demand_now(self, known: Mapping[str, float], now: datetime) -> Mapping[str, float]:
+        is_asked = not (self.isolated or self.session.region.startswith("us-gov-"))
+        if not is_asked or not self._on_demand.is_due(now):
+            return known
+        try:
+            found = {**known, **_on_demand(self.session)}
+        except errors.CloudError as error:
+            _say("on-demand", error, len(known), self._on_demand.failed(now))
+            return known
+        self._on_demand.done(now)
+        return found
+
+    def _spot_now(
+        self, known: Mapping[tuple[str, str], float] | None, now: datetime
+    ) -> Mapping[tuple[str, str], float] | None:
+        if not self._spot.is_due(now):
+            return known
+        try:
+            found = {**(known or {}), **_spot(self.session, now)}
+        except errors.CloudError as error:
+            _say("spot", error, len(known or ()), self._spot.failed(now))
+            return known
+        self._spot.done(now)
+        return found
 
 
 def _say(what: str, error: errors.CloudError, known: int, pause: timedelta) -> None:

@@ -6,7 +6,7 @@ nothing. Not here: the status of EC2NodeClasses (`status`), how a launch is made
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,9 +15,11 @@ from daiku.cloud import errors
 from daiku.cloud.aws import (
     capacity,
     cluster,
+    concurrently,
     families,
     instance_types,
     launcher,
+    names,
     node_class,
     pricing,
     repair,
@@ -36,6 +38,7 @@ from daiku.cloud.aws.images import Parameters
 from daiku.cloud.aws.instance_types import PREFIX, Facts
 from daiku.cloud.aws.launch_templates import LaunchTemplates
 from daiku.cloud.aws.measured import Measured
+from daiku.cloud.aws.names import Names
 from daiku.cloud.aws.node_class import placement_group, reservations
 from daiku.cloud.aws.offerings import TENANCY, ZONE_ID, Moment, Offerings
 from daiku.cloud.aws.placement_groups import PARTITION_LABEL
@@ -101,6 +104,7 @@ class AwsProvider:
     trials: Trials = field(init=False)
     measured: Measured = field(default_factory=Measured)
     """Memory that nodes have shown."""
+    names: Names = field(default_factory=Names)
     reserved: Counts = field(default_factory=Counts)
     _launcher: launcher.Launcher = field(init=False)
     _offerings: Offerings = field(init=False)
@@ -222,10 +226,12 @@ class AwsProvider:
             {"Name": "instance-state-name", "Values": list(LISTED)},
         ]
         found: list[Instance] = []
+        tagged: dict[str, Collection[str]] = {}
         for page in self.session.pages("ec2", "describe_instances", Filters=filters):
             for reservation in page["Reservations"]:
                 for each in reservation["Instances"]:
                     tags = {t["Key"]: t["Value"] for t in parts(each, "Tags")}
+                    tagged[each["InstanceId"]] = tags
                     found.append(
                         Instance(
                             provider_id=_provider_id(
@@ -245,7 +251,16 @@ class AwsProvider:
         # What was launched together says afterwards whose it is; a refusal only means later.
         with contextlib.suppress(errors.CloudError):
             self._launcher.tag_some(TAGGED_MOST)
+            self._name_some(tagged)
         return found
+
+    def _name_some(self, tagged: Mapping[str, Collection[str]]) -> None:
+        """Call instances as their nodes; `tagged`: keys of the tags of each."""
+        for instance_id, node in self.names.due(tagged)[:TAGGED_MOST]:
+            tag = {"Key": names.TAG, "Value": node}
+            with contextlib.suppress(errors.InstanceNotFound):
+                self.session.call("ec2", "create_tags", Resources=[instance_id], Tags=[tag])
+            self.names.forget(instance_id)
 
     def sizing(self, found: NodeClass) -> Sizing:
         """How a node class sizes its machines."""
@@ -285,6 +300,9 @@ class AwsProvider:
 
     def _fetch(self) -> tuple[Mapping[str, Facts], pricing.Prices]:
         now = self.now()
+        return concurrently.both(lambda: self._types_at(now), lambda: self._prices.refresh(now))
+
+    def _types_at(self, now: datetime) -> Mapping[str, Facts]:
         if self._types is None or now - self._types[1] > TYPES_EVERY:
             try:
                 self._types = (instance_types.fetch(self.session), now)
@@ -292,7 +310,7 @@ class AwsProvider:
                 if self._types is None:
                     raise
                 _log.warning("instance types not refreshed", error=str(error))
-        return self._types[0], self._prices.refresh(now)
+        return self._types[0]
 
     def _known(self) -> Mapping[str, Facts]:
         if self._types is None:

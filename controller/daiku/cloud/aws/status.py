@@ -116,6 +116,11 @@ def release(provider: AwsProvider, found: NodeClass) -> None:
         instance_profiles.remove(provider.session, provider.options.cluster_name, found)
 
 
+def not_released(error: cloud_errors.CloudError, generation: int) -> Condition:
+    """What a class says that is being deleted while AWS refuses to remove what was made for it."""
+    return _stamped(_no("Ready", "NotReleased", f"waits to be deleted: {error}"), generation)
+
+
 def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
     terms = node_class.terms(found, "ami")
     try:
@@ -197,7 +202,7 @@ def _group(provider: AwsProvider, found: NodeClass) -> tuple[str | None, Conditi
         known = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
         if known is not None and not isinstance(error, cloud_errors.Denied):
             return kept, known
-        return kept, _no(kind, "PlacementGroupResolutionFailed", f"{error} ({error.code})")
+        return kept, _no(kind, "PlacementGroupResolutionFailed", str(error))
     if group is None:
         wanted = selector.get("id") or selector.get("name")
         return None, _no(
@@ -231,10 +236,7 @@ def _tried(kind: str, found: NodeClass, fields: Sequence[str], part: Callable[[]
         if known is not None and kept and not lasting:
             # AWS did not answer this time; what it said before still holds.
             return kept, known
-        remedy = (
-            "; allow it in the controller's role" if isinstance(error, cloud_errors.Denied) else ""
-        )
-        return kept, _no(kind, error.code or type(error).__name__, f"{error}{remedy}")
+        return kept, _no(kind, error.code or type(error).__name__, str(error))
 
 
 def _validation(

@@ -129,6 +129,7 @@ class Trials:
             capacity_type=labels.ON_DEMAND,
             nodepool=found.meta.name,
             is_ipv6=case.boot.cluster.is_ipv6,
+            region=self.session.region,
         )
         made: list[str] = []
         refusal = _judged(
@@ -209,7 +210,7 @@ def choose(case: Case) -> tuple[str, str] | None:
         usual = facts.name in dict(USUAL_TYPES)
         rank = (
             not wanted,
-            bool(facts.extended),
+            bool(facts.accelerators),
             not usual,
             facts.vcpus,
             facts.memory_mib,

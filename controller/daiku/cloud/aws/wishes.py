@@ -112,7 +112,7 @@ def overrides(plan: Plan, templates: LaunchTemplates) -> list[fleet.Override]:
         efas = facts.efa_max if wants_efa else 0
         key = _Key(image, capacity.pods(facts, plan.sizing), efas, reservation)
         if key not in contents:
-            contents[key] = _content(plan, key, option.capacity_type)
+            contents[key] = _content(plan, key, option.capacity_type, templates.session.region)
         chosen.append((option, key))
     if not chosen:
         raise cloud_errors.InsufficientCapacity(
@@ -161,7 +161,7 @@ def _reservation(plan: Plan, option: LaunchOption) -> Reserved | None:
     return reserved_offerings.choose(known, option.instance_type, option.zone, plan.left)
 
 
-def _content(plan: Plan, key: _Key, capacity_type: str) -> dict[str, Any]:
+def _content(plan: Plan, key: _Key, capacity_type: str, region: str) -> dict[str, Any]:
     claim, found = plan.claim, plan.node_class
     boot = user_data.Boot(
         cluster=plan.cluster,
@@ -190,5 +190,6 @@ def _content(plan: Plan, key: _Key, capacity_type: str) -> dict[str, Any]:
         opts_out=plan.left is not None,
         tenancy=tenancy(claim),
         partition=partition(plan),
+        region=region,
         is_ipv6=plan.cluster.is_ipv6,
     )
