@@ -31,6 +31,8 @@ class _Offering(wire.Wire):
     usd_per_hour: float
     requirements: list[wire.SelectorRequirement]
     available: bool = True
+    reservation: str = ""
+    left: int | None = None
 
 
 class _InstanceType(wire.Wire):
@@ -103,6 +105,11 @@ def _type(instance_type: InstanceType) -> Mapping[str, Any]:
                 "usdPerHour": offering.price_usd_per_hour,
                 "available": offering.available,
                 "requirements": offering.requirements.to_wire(),
+                **(
+                    {"reservation": offering.reservation, "left": offering.left}
+                    if offering.reservation
+                    else {}
+                ),
             }
             for offering in instance_type.offerings
         ],
@@ -149,6 +156,8 @@ def _offerings(name: str, found: Sequence[_Offering]) -> Iterable[Offering]:
             capacity_type=single[labels.CAPACITY_TYPE],
             price_usd_per_hour=each.usd_per_hour,
             available=each.available,
+            reservation=each.reservation,
+            left=each.left,
         )
 
 

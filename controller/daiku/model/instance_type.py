@@ -24,6 +24,10 @@ class Offering:
     price_usd_per_hour: float
     available: bool = True
     """False while sold out, or not reachable through the node class's subnets."""
+    reservation: str = ""
+    """Identity of the capacity, paid for already, that it is bought from; empty: none."""
+    left: int | None = None
+    """How many more nodes can be had of it; None: nobody says, as for whatever is not of a reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

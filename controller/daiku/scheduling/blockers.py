@@ -33,7 +33,9 @@ def of_class(problem: Problem, class_index: int) -> tuple[Blocker, ...]:
     if blocked is not None:
         reason, asked, offered = blocked
         return (Blocker(nodepool="", reason=reason, asked=asked, offered=offered),)
-    found = [_of_template(problem, template, class_index) for template in problem.templates]
+    # What keeps it from a NodePool's reserved machines is said only where there are no others.
+    of_pool = {template.pool.meta.name: template for template in problem.templates}
+    found = [_of_template(problem, template, class_index) for template in of_pool.values()]
     found += [
         (0.0, _blocker(pool, "NodePoolNotReady", why))
         for pool, (_, why) in problem.unusable.items()
@@ -131,6 +133,8 @@ def _limited(template: Template, class_index: int) -> Blocker:
         return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
     limits = template.pool.limits or {}
     for row, resource in enumerate(template.limited):
+        if resource not in limits:
+            continue
         smallest = int(would_do[np.argmin(template.capacity[row, would_do])])
         needed, left = int(template.capacity[row, smallest]), max(int(template.left[row]), 0)
         if needed > left:

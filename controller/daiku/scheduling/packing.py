@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daiku.model.requirements import Requirements
-from daiku.scheduling import bound, columns, mixes, purchase
-from daiku.scheduling.bound import Bound
+from daiku.scheduling import columns, mixes, purchase, worths
 from daiku.scheduling.caps import Caps
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.min_values import keeps_min_values
@@ -31,8 +30,8 @@ from daiku.scheduling.problem import Problem
 
 _JOIN_LOSS: Final = 0.97
 """Least share of worth per dollar that must be left when another requirement joins a node."""
-_FEWEST_WORTH: Final = 0.02
-"""Worth of a resource that does not bind, as a share of its price alone: every pod is worth something."""
+_PURCHASES_MOST: Final = 8
+"""How often what a limit has refused is bought anew; what is then left is filled node by node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +78,8 @@ class Packing:
     def fill(self, templates: Sequence[int]) -> None:
         """Make nodes from `templates`, which are equally welcome, until no pod is left that fits one.
 
-        First what is cheapest for all pods together; what that could not take into account (limits, minValues,
-        custom labels that cannot be shared) is filled node by node.
+        First what is cheapest for all pods together; what that could not take into account (minValues, custom labels
+        that cannot be shared) is filled node by node.
         """
         asked = self.residual.copy()
         bound = self._fill(templates)
@@ -89,28 +88,14 @@ class Packing:
             self.problem.templates[t].hostings[row].types.any() for t in templates for row in left
         ):
             # Pods that a limit or minValues left without a node have no share in what the nodes cost.
-            bound = worth_of(self.problem, asked - self.residual, templates).usd_per_hour
+            bound = worths.worth_of(self.problem, asked - self.residual, templates).usd_per_hour
         self.lower_bound += bound
 
     def _fill(self, templates: Sequence[int]) -> float:
         """Make the nodes; the least that could carry every pod that `templates` can host."""
-        least = worth_of(self.problem, self.residual, templates)
+        least = worths.worth_of(self.problem, self.residual, templates)
         worth = least.worth
-        bought = purchase.cheapest(
-            self.problem,
-            self.residual,
-            templates,
-            self.per_node_usd_per_hour,
-            self.caps,
-            stop=self.stop,
-        )
-        bound = max(least.usd_per_hour, bought.lower_bound_usd_per_hour)
-        # Where a limit ends the list, the nodes that carry most for their price are on it.
-        carries = worth @ self.problem.requests
-        for nodes in sorted(
-            bought.nodes, key=lambda n: -round(float(carries @ n.counts) / n.price, 9)
-        ):
-            self._accept(nodes)
+        bound = max(least.usd_per_hour, self._buy(templates, worth))
         while self.residual.any():
             best: tuple[tuple[float, float], PackedNode] | None = None
             for template in templates:
@@ -123,16 +108,46 @@ class Packing:
             self._take(best[1], columns.AMOUNT_MAX)
         return bound
 
+    def _buy(self, templates: Sequence[int], worth: Floats) -> float:
+        """Make what is cheapest for all pods that are left; the least that they could cost in USD per hour.
+
+        Where a limit ends, the nodes that carry most for their price are made, and the rest is bought anew from what
+        the limits leave.
+        """
+        carries = worth @ self.problem.requests
+        bounds: list[float] = []
+        while self.residual.any() and len(bounds) < _PURCHASES_MOST:
+            before = self.residual.copy()
+            bought = purchase.cheapest(
+                self.problem,
+                before,
+                templates,
+                self.per_node_usd_per_hour,
+                self.caps,
+                within={index: self._within(index) for index in templates},
+                stop=self.stop,
+            )
+            bounds.append(bought.lower_bound_usd_per_hour)
+            is_short = False
+            for nodes in sorted(
+                bought.nodes, key=lambda n: -round(float(carries @ n.counts) / n.price, 9)
+            ):
+                is_short |= not self._accept(nodes)
+            if not is_short or (before == self.residual).all():
+                break
+        return bounds[0] if bounds else 0.0
+
+    def _within(self, index: int) -> Mask:
+        """Types of which the limits of a template allow another node, shape (T,)."""
+        return np.all(self.problem.templates[index].capacity <= self.left[index][:, None], axis=0)
+
     def fill_one(self, templates: Sequence[int]) -> None:
         """Make the cheapest node of `templates` that holds every pod that is left, if there is one."""
         members = np.flatnonzero(self.residual if self.caps.allow(self.residual) else 0)
         best: tuple[tuple[float, int], PackedNode] | None = None
         for index in templates if members.size else ():
             group = self._shared(index, members)
-            within: Mask = np.all(
-                self.problem.templates[index].capacity <= self.left[index][:, None], axis=0
-            )
-            node = group and self._cheapest(group, self.residual[members], within)
+            node = group and self._cheapest(group, self.residual[members], self._within(index))
             if node:
                 offer = (float(node.prices[node.types].min()), index), node
                 best = min(best or offer, offer, key=lambda each: each[0])
@@ -169,21 +184,27 @@ class Packing:
             return None
         return node
 
-    def _accept(self, nodes: purchase.Bought) -> None:
-        """Make the nodes that were bought, as far as rules allow that the purchase did not know."""
+    def _accept(self, nodes: purchase.Bought) -> bool:
+        """Make the nodes that were bought, as far as rules allow that the purchase did not know.
+
+        Returns:
+            False when a limit allows no more of them.
+        """
         template = self.problem.templates[nodes.template]
         members = np.flatnonzero(nodes.counts)
         group = self._shared(nodes.template, members)
         if group is None:
-            return
-        within: Mask = np.all(template.capacity <= self.left[nodes.template][:, None], axis=0)
+            return True
+        within = self._within(nodes.template)
+        if not within[nodes.type_index]:
+            return False
         node = self._node(group, nodes.counts[members], within, nodes.type_index)
-        if not node.types.any():
-            return
-        if not self.min_values_bind or keeps_min_values(
-            group.requirements, template.types.types, node.types
+        if not node.types.any() or (
+            self.min_values_bind
+            and not keeps_min_values(group.requirements, template.types.types, node.types)
         ):
-            self._take(node, nodes.copies)
+            return True
+        return self._take(node, nodes.copies) == nodes.copies
 
     def _groups(self, template: int, worth: Floats) -> Iterator[Group]:
         """Sets of classes that may share a node: each requirement alone, and with all that join it well."""
@@ -230,7 +251,7 @@ class Packing:
     ) -> Iterator[tuple[tuple[float, float], PackedNode]]:
         """The best node for `group`, with its worth per dollar and its worth. None when no pod fits a type."""
         template = self.problem.templates[group.template]
-        within: Mask = np.all(template.capacity <= self.left[group.template][:, None], axis=0)
+        within = self._within(group.template)
         usable = self._undominated(group, within)
         if not usable.size:
             return
@@ -277,8 +298,8 @@ class Packing:
         every = dict(zip(group.members[carried].tolist(), counts[carried].tolist(), strict=True))
         return PackedNode(group.template, group.requirements, every, types, group.prices)
 
-    def _take(self, node: PackedNode, most: int) -> None:
-        """Make `node` as often as there are pods for it and its limits allow, at most `most` times."""
+    def _take(self, node: PackedNode, most: int) -> int:
+        """Make `node` as often as there are pods for it and its limits allow, at most `most` times; how often."""
         carried = np.array(list(node.counts), dtype=np.intp)
         each = np.array(list(node.counts.values()), dtype=np.int64)
         times = min(most, int((self.residual[carried] // each).min()))
@@ -290,6 +311,7 @@ class Packing:
         self.left[node.template] -= charge * times
         self.residual[carried] -= each * times
         self.nodes += [node] * times
+        return times
 
 
 def start(
@@ -316,43 +338,6 @@ def start(
     return Packing(
         problem, residual.copy(), per_node_usd_per_hour, left, min_values_bind, caps, stop
     )
-
-
-def worth_of(problem: Problem, residual: Ints, templates: Sequence[int]) -> Bound:
-    """The lower bound of all pods that `templates` can host, and from it what each resource is worth.
-
-    Args:
-        problem: What is to be solved.
-        residual: Pods of each class that need new nodes, shape (C,).
-        templates: NodePools that are equally welcome.
-    """
-    hostable = np.zeros(len(problem.counts), dtype=np.bool_)
-    allocatable: list[Ints] = []
-    prices: list[Floats] = []
-    rows: list[int] = np.flatnonzero(residual).tolist()
-    for index in templates:
-        template = problem.templates[index]
-        cheapest = np.full(len(template.types.types), np.inf)
-        # Classes of one price list are looked at together.
-        alike: dict[int, list[int]] = {}
-        for row in rows:
-            alike.setdefault(id(template.hostings[row].prices), []).append(row)
-        for members in alike.values():
-            types = np.array([template.hostings[row].types for row in members])
-            hostable[members] |= types.any(axis=1)
-            listed = template.hostings[members[0]].prices
-            np.minimum(cheapest, np.where(types.any(axis=0), listed, np.inf), out=cheapest)
-        allocatable.append(template.allocatable)
-        prices.append(cheapest)
-    if not hostable.any():
-        return Bound(0.0, np.zeros(len(problem.resources)))
-    demand = problem.requests @ np.where(hostable, residual, 0)
-    least = bound.lower_bound(np.hstack(allocatable), np.hstack(prices), demand)
-    every = np.hstack(prices)
-    offers = np.maximum(np.hstack(allocatable)[:, np.isfinite(every)], 0)
-    alone = every[np.isfinite(every)] / np.maximum(offers, 1)
-    worth = np.where(offers.max(axis=1) > 0, alone.min(axis=1) * _FEWEST_WORTH, 0)
-    return Bound(least.usd_per_hour, np.maximum(least.worth, worth))
 
 
 def _axes(problem: Problem) -> tuple[int, int]:

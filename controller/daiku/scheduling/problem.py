@@ -7,7 +7,7 @@ Existing nodes are those with a Node, and those whose NodeClaim is on its way; t
 them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.topology import HostPort
-from daiku.scheduling import attachments, classes, columns, existing, hosting
+from daiku.scheduling import attachments, classes, columns, existing, hosting, reservations
 from daiku.scheduling import catalogue as catalogue_columns
 from daiku.scheduling.attachments import Attachments
 from daiku.scheduling.catalogue import Types
@@ -26,6 +26,7 @@ from daiku.scheduling.classes import Counted, PodClass
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.hosting import Hosting
 from daiku.scheduling.preferences import Policy
+from daiku.scheduling.reservations import Variant
 from daiku.scheduling.topology import cells, counts, rules, sites
 from daiku.scheduling.topology.counts import Topology
 from daiku.state import readiness
@@ -45,7 +46,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Template:
-    """A NodePool from which nodes can be made."""
+    """A NodePool from which nodes can be made, or the part of it that makes them of one capacity reservation."""
 
     pool: NodePool
     requirements: Requirements
@@ -56,13 +57,15 @@ class Template:
     overhead: Ints
     """What DaemonSets take of each type, shape (R, T)."""
     limited: tuple[str, ...]
-    """Resources with a limit: the order of L."""
+    """Resources with a limit, and capacity reservations: the order of L, which templates of one NodePool share."""
     capacity: Ints
     """What a node of each type takes from the limits, shape (L, T)."""
     left: Ints
     """What the limits still allow, shape (L,)."""
     hostings: tuple[Hosting, ...]
     """One per class, shape (C,)."""
+    reservation: str = ""
+    """The capacity reservation that its nodes use; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,7 +82,7 @@ class Problem:
     """Pods of each class, shape (C,); 0 for those that others turn into."""
     nodes: Nodes
     templates: tuple[Template, ...]
-    """The heaviest NodePool first, then by name."""
+    """The heaviest NodePool first, then by name; of one NodePool its capacity reservations first."""
     origin: Ints
     """For each class the one whose pods it places: itself, or the class before it gave up preferences, shape (C,)."""
     relaxed: Ints
@@ -152,7 +155,7 @@ def build(
     )
     rows, origin, relaxed = _rungs(counted)
     frame = _frame(snapshot, catalogue, rows, volumes)
-    templates = tuple(_template(pool, frame) for pool in usable)
+    templates = tuple(template for pool in usable for template in _templates(pool, frame))
     sizes = [
         len(c.pods) if i == o else 0 for i, (c, o) in enumerate(zip(rows, origin, strict=True))
     ]
@@ -292,10 +295,18 @@ def _nodes(frame: _Frame, taken: Mapping[str, Mapping[str, int]]) -> Nodes:
     return Nodes(names=names, free=free, hostable=hostable[:count])
 
 
-def _template(pool: NodePool, frame: _Frame) -> Template:
+def _templates(pool: NodePool, frame: _Frame) -> Iterator[Template]:
     offered = frame.catalogue.instance_types[pool.template.node_class]
     types = catalogue_columns.build(offered, frame.snapshot.sold_out)
-    requirements = template_requirements(pool)
+    variants, left = reservations.of_pool(template_requirements(pool), offered, frame.snapshot)
+    for variant in variants:
+        yield _template(pool, variant, left, types, frame)
+
+
+def _template(
+    pool: NodePool, variant: Variant, reserved: Mapping[str, int], types: Types, frame: _Frame
+) -> Template:
+    requirements = variant.requirements
     marks = pool.template.taints
     overhead = np.zeros((len(frame.axis), len(types.types)), dtype=np.int64)
     ports: list[tuple[tuple[HostPort, ...], Mask]] = []
@@ -306,10 +317,12 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
     allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
     of_types = frame.volumes.of_types
     attachments.fill(allocatable, frame.axis, [of_types.get(t.name, {}) for t in types.types])
-    limits = pool.limits or {}
+    own = {reservations.LIMIT + id_: count for id_, count in reserved.items()}
+    limits = {**(pool.limits or {}), **own}
     limited = tuple(sorted(limits))
     used = existing.usage(frame.snapshot, frame.catalogue, pool.meta.name)
-    each = [{**t.capacity, resources.NODES: 1} for t in types.types]
+    counted = {resources.NODES: 1, reservations.LIMIT + variant.reservation: 1}
+    each = [{**t.capacity, **counted} for t in types.types]
     return Template(
         pool=pool,
         requirements=requirements,
@@ -320,7 +333,7 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
         capacity=columns.amounts(limited, each),
         left=columns.amounts(limited, [resources.subtract(limits, used)])[:, 0],
         hostings=hosting.of_classes(
-            [counted.pod_class for counted in frame.counted],
+            [each.pod_class for each in frame.counted],
             frame.requests,
             template=requirements,
             template_taints=marks,
@@ -329,10 +342,11 @@ def _template(pool: NodePool, frame: _Frame) -> Template:
             prices=_Prices(types),
             barred={
                 row: barred
-                for row, counted in enumerate(frame.counted)
-                if (barred := _barred(counted.pod_class, ports)) is not None
+                for row, rung in enumerate(frame.counted)
+                if (barred := _barred(rung.pod_class, ports)) is not None
             },
         ),
+        reservation=variant.reservation,
     )
 
 

@@ -7,7 +7,7 @@ at the price of the cheapest.
 Letters in shapes: R resources, C classes, S distinct requirements, O offerings, T instance types, K columns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,9 +67,10 @@ def cheapest(
     per_node_usd_per_hour: float,
     caps: Caps,
     *,
+    within: Mapping[int, Mask],
     stop: Stop | None = None,
 ) -> Purchase:
-    """The cheapest nodes of `templates` for the pods that are left, limits and minValues left out of account.
+    """The cheapest nodes of `templates` for the pods that are left, as if there were enough of each type.
 
     Args:
         problem: Where pods may go.
@@ -77,10 +78,11 @@ def cheapest(
         templates: Equally welcome NodePools, as indices.
         per_node_usd_per_hour: What a node costs beside its instance.
         caps: How many pods of a class a node takes.
+        within: Template -> types of which its limits allow another node, shape (T,).
         stop: Asked now and then whether the best so far must do.
     """
     rows = np.flatnonzero(residual)
-    offered = [_columns(problem.templates[t], t, rows) for t in templates]
+    offered = [_columns(problem.templates[t], t, rows, within[t]) for t in templates]
     if not rows.size or not sum(len(o.types) for o in offered):
         return Purchase((), 0.0)
     allocatable = [problem.templates[o.template].allocatable[:, o.types] for o in offered]
@@ -110,7 +112,7 @@ def cheapest(
     return Purchase(tuple(bought), packed.lower_bound_usd_per_hour)
 
 
-def _columns(template: Template, index: int, rows: NDArray[np.intp]) -> _Columns:
+def _columns(template: Template, index: int, rows: NDArray[np.intp], within: Mask) -> _Columns:
     hostings = [template.hostings[int(row)] for row in rows]
     signatures = {h.requirements: None for h in hostings if h.types.any()}
     numbers = {requirements: number for number, requirements in enumerate(signatures)}
@@ -118,7 +120,7 @@ def _columns(template: Template, index: int, rows: NDArray[np.intp]) -> _Columns
     meets = np.zeros((len(numbers), len(types.offerings)), dtype=np.bool_)
     for requirements, number in numbers.items():
         meets[number] = types.offered(requirements)
-    useful = np.flatnonzero(meets.any(axis=0))
+    useful = np.flatnonzero(meets.any(axis=0) & within[types.offering_type])
     # One row per offering: its type, then what it meets as bits. Equal rows are one column.
     described = np.column_stack(
         [types.offering_type[useful], np.packbits(meets[:, useful], axis=0).T.astype(np.int64)]

@@ -16,7 +16,7 @@ from itertools import groupby
 
 import numpy as np
 
-from daiku.scheduling import columns, packing, solution
+from daiku.scheduling import columns, packing, solution, worths
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.min_values import Policy as MinValuesPolicy
 from daiku.scheduling.packer.effort import Stop
@@ -53,7 +53,7 @@ def solve(
         stop: Asked every few milliseconds of the search for cheaper nodes whether the best so far must do. Without it
             the same problem has the same solution each time.
     """
-    limits = [template.left.copy() for template in problem.templates]
+    limits = _limits(problem)
     free = problem.nodes.free.copy()
     residual = problem.counts.copy()
     placer = begin.start(
@@ -100,6 +100,12 @@ def solve(
     return _named(problem, placed, packed, placer, waiting)
 
 
+def _limits(problem: Problem) -> list[Ints]:
+    """What the limits of each template leave, shape (L,); templates of one NodePool share an array."""
+    of_pool: dict[str, Ints] = {}
+    return [of_pool.setdefault(t.pool.meta.name, t.left.copy()) for t in problem.templates]
+
+
 def _named(
     problem: Problem,
     placed: _Placed,
@@ -110,7 +116,7 @@ def _named(
     if placer is None:
         return solution.name(problem, placed, packed.nodes, packed.lower_bound)
     bought = postponed.returned(packed.nodes, problem, waiting)
-    least = packing.worth_of(problem, results.on_new(placer, bought), range(len(problem.templates)))
+    least = worths.worth_of(problem, results.on_new(placer, bought), range(len(problem.templates)))
     return solution.name(
         problem,
         placed,

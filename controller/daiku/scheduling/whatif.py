@@ -25,7 +25,7 @@ import numpy as np
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.scheduling import editing, narrowing, packing, prices, problem, solver
+from daiku.scheduling import editing, narrowing, prices, problem, solver, worths
 from daiku.scheduling.bound import Bound
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.columns import Ints, Mask
@@ -143,7 +143,7 @@ class WhatIf:
         whole = self.whole
         first = whole.origin == np.arange(len(whole.origin))
         running = np.where(first, whole.counts, 0)
-        return packing.worth_of(whole, running, range(len(whole.templates)))
+        return worths.worth_of(whole, running, range(len(whole.templates)))
 
     def worth(self) -> dict[str, float]:
         """USD per hour of a unit of each resource that pods ask for, by the lower bound."""

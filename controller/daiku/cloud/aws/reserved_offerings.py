@@ -68,6 +68,8 @@ def add(
             capacity_type=labels.RESERVED,
             price_usd_per_hour=(price or 0.0) / PAID_FOR,
             available=each.zone in open_zones and each.usable and left(each.id) > 0,
+            reservation=each.id,
+            left=left(each.id),
         )
         for each in mine
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from daiku.scheduling import packing
+from daiku.scheduling import worths
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.problem import Problem
 from daiku.scheduling.topology import ledger as ledgers
@@ -42,7 +42,7 @@ def start(
     topology = problem.topology
     if topology is None:
         return None
-    worth = packing.worth_of(problem, problem.counts, range(len(problem.templates))).worth
+    worth = worths.worth_of(problem, problem.counts, range(len(problem.templates))).worth
     ledger = ledgers.start(topology)
     every = dict.fromkeys(cell for cells in topology.cells.of_template for cell in cells)
     cells = list(every | dict.fromkeys(topology.of_site))
