@@ -1,4 +1,4 @@
-"""Every behaviour that Karpenter's scheduling suites look at, and the tests that look at it here.
+"""Every behaviour that Karpenter's suites look at, and the tests that look at it here.
 
 The left side names blocks of cases of karpenter-core (pkg/controllers/provisioning, .../scheduling,
 pkg/controllers/state, pkg/scheduling) in our words; the right side the tests, as `file: function`, or why there is
@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.conformance import checklist_api, checklist_lifecycle
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -202,7 +203,13 @@ STATE_AND_PRIMITIVES = {
     "prediction, vertical autoscaling, shared devices": "parts that Daiku does not have",
 }
 
-ROWS = {**PROVISIONING, **SCHEDULING, **STATE_AND_PRIMITIVES}
+ROWS = {
+    **PROVISIONING,
+    **SCHEDULING,
+    **STATE_AND_PRIMITIVES,
+    **checklist_api.ROWS,
+    **checklist_lifecycle.ROWS,
+}
 
 
 @cache
