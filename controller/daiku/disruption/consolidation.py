@@ -15,7 +15,7 @@ from datetime import timedelta
 from itertools import zip_longest
 from typing import Final
 
-from daiku.disruption import balanced, repacking
+from daiku.disruption import balanced, loops, payback, repacking
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
@@ -152,6 +152,15 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
         reason = "TooYoung"
         message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
         made.wakes.append(due)
+    elif loop := ground.loops().get(pool.meta.name):
+        reason, message = loops.REASON, str(loop)
+        made.wakes.append(loop.until)
+    elif moved := payback.settling(candidate.reschedulable, ground.snapshot, ground.now):
+        reason = "Settling"
+        message = (
+            f"pod {moved[0].meta.key} was moved lately; it may go from {moved[1]:%H:%M:%S} UTC on"
+        )
+        made.wakes.append(moved[1])
     elif missing := [k for k in _NEEDED if not known.get(k)]:
         message = f"its node has no label {missing[0]}"
     elif ground.prices().get(candidate.state_node.name, 0.0) <= 0:

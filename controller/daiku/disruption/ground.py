@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from daiku.disruption import budgets, moves, payback
+from daiku.disruption import budgets, loops, moves, payback
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
+from daiku.disruption.loops import Loop
 from daiku.disruption.moves import Move
 from daiku.model.instance_type import Catalogue
 from daiku.scheduling import prices, whatif
@@ -36,6 +37,7 @@ class Ground:
     _world: WhatIf | None = None
     _prices: Mapping[str, float] | None = None
     _costs: payback.Costs | None = None
+    _loops: Mapping[str, Loop] | None = None
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property
@@ -56,6 +58,12 @@ class Ground:
             edited, self.catalogue, self.settings, self.placements, stop=self.stop
         )
 
+    def loops(self) -> Mapping[str, Loop]:
+        """NodePools whose nodes are made and taken away over and over."""
+        if self._loops is None:
+            self._loops = loops.find(self.snapshot)
+        return self._loops
+
     def prices(self) -> Mapping[str, float]:
         """What each launched node costs in USD per hour, by name; 0 when the catalogue does not say."""
         if self._prices is None:
@@ -65,7 +73,8 @@ class Ground:
     def moving(self, nodes: Iterable[StateNode], world: WhatIf) -> float:
         """USD per hour that must be saved so that moving the pods of `nodes` pays; `world` says what room is worth."""
         if self._costs is None:
-            self._costs = payback.Costs(world, payback.replicas(self.snapshot))
+            snapshot = self.snapshot
+            self._costs = payback.Costs(world, payback.replicas(snapshot), payback.starts(snapshot))
         total = 0.0
         for state_node in nodes:
             pool = self.snapshot.node_pool(state_node.nodepool)

@@ -2,8 +2,9 @@
 
 The problem: every move saves a little and disturbs somebody. The idea: both in dollars. While a pod starts again, what
 it holds is paid for and does nothing; that is its cost, more for pods that someone marked as dear, for important ones,
-and for those that are a large share of their workload. A saving in dollars per hour counts for as long as it is
-believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
+and for those that are a large share of their workload. How long it does nothing is seen on the pods of its workload
+that run: the time that the middle one of them took from its node to Ready. A saving in dollars per hour counts for as
+long as it is believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
 
 Source of the weights of deletion cost and priority: `disruption.cost`.
 """
@@ -27,9 +28,11 @@ HORIZON: Final = "daiku.dev/payback-horizon"
 """Annotation of a NodePool: how long a saving is believed to last, such as "30m"; "0" makes moves free."""
 HORIZON_DEFAULT: Final = timedelta(hours=1)
 START: Final = timedelta(minutes=2)
-"""How long a pod that was moved does nothing: it ends, is scheduled again, starts and becomes ready."""
-RESIDENCY: Final = timedelta(minutes=10)
-"""How long a pod stays where it was put before it may be moved (again)."""
+"""How long a pod that was moved does nothing when nobody has seen one of its workload become ready."""
+_ENDING: Final = timedelta(seconds=10)
+"""How long it takes a pod to end and to be scheduled again, before it starts."""
+_START_MOST: Final = timedelta(minutes=30)
+"""A pod that became ready later than this has not been starting all the time."""
 _LAST_REPLICA: Final = 9.0
 """How much dearer it is to move the only replica of a workload than one of very many."""
 
@@ -45,7 +48,7 @@ def movable(
         snapshot: All pods, to tell how large a share of its workload each is.
         now: The time; None to look at what would be possible once everybody has been quiet for long enough.
     """
-    costs = Costs(world, replicas(snapshot))
+    costs = Costs(world, replicas(snapshot), starts(snapshot))
     found: list[Movable] = []
     for candidate in candidates:
         pool, node = candidate.pool, candidate.state_node
@@ -56,7 +59,7 @@ def movable(
         if pool.consolidate_after is None or node.name not in world.usd_per_hour:
             continue
         pods = [pod for pod in node.pods if pod.is_reschedulable]
-        if now is not None and max(_quiet_at(candidate, now), _settled_at(pods, now)) > now:
+        if now is not None and (_quiet_at(candidate, now) > now or settling(pods, snapshot, now)):
             continue
         found.append(
             Movable(
@@ -90,17 +93,43 @@ def replicas(snapshot: Snapshot) -> dict[str, int]:
     return dict(Counter(_owner(pod) for pod in running))
 
 
+def starts(snapshot: Snapshot) -> dict[str, timedelta]:
+    """How long the middle one of the pods of each owner took from its node to Ready, by the owner's uid."""
+    seen: dict[str, list[timedelta]] = {}
+    for state_node in snapshot.state_nodes:
+        for pod in state_node.pods:
+            if pod.ready_since is not None and pod.scheduled is not None and pod.is_active:
+                took = max(pod.ready_since - pod.scheduled, timedelta(0))
+                seen.setdefault(_owner(pod), []).append(min(took, _START_MOST))
+    return {owner: sorted(times)[len(times) // 2] for owner, times in seen.items()}
+
+
+def settling(pods: Iterable[Pod], snapshot: Snapshot, now: datetime) -> tuple[Pod, datetime] | None:
+    """The pod that must stay longest because it was moved lately, and until when; None when none must."""
+    times = ((snapshot.past.stays_until(pod), pod) for pod in pods)
+    late = [(until, pod.meta.key, pod) for until, pod in times if until is not None and until > now]
+    if not late:
+        return None
+    until, _, pod = max(late, key=lambda each: each[:2])
+    return pod, until
+
+
 class Costs:
     """What it costs to move pods of one snapshot."""
 
-    def __init__(self, world: WhatIf, of_owner: Mapping[str, int]) -> None:
+    def __init__(
+        self, world: WhatIf, of_owner: Mapping[str, int], starts: Mapping[str, timedelta]
+    ) -> None:
         self._worth = world.worth()
         self._of_owner = of_owner
+        self._starts = starts
 
     def of(self, pod: Pod) -> float:
         """USD for moving `pod` once."""
-        share = 1.0 / max(self._of_owner.get(_owner(pod), 1), 1)
-        idle_hours = START / timedelta(hours=1)
+        owner = _owner(pod)
+        share = 1.0 / max(self._of_owner.get(owner, 1), 1)
+        took = self._starts.get(owner)
+        idle_hours = (START if took is None else took + _ENDING) / timedelta(hours=1)
         worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
         return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share)
 
@@ -112,15 +141,9 @@ class Costs:
 
 
 def _owner(pod: Pod) -> str:
-    return next((o.uid for o in pod.meta.owners if o.controller), pod.meta.key)
+    return pod.meta.controller_uid or pod.meta.key
 
 
 def _quiet_at(candidate: Candidate, now: datetime) -> datetime:
     at = candidate.state_node.consolidatable_at(candidate.pool)
-    return at if at is not None else now + RESIDENCY
-
-
-def _settled_at(pods: Iterable[Pod], now: datetime) -> datetime:
-    return max(
-        (pod.scheduled + RESIDENCY for pod in pods if pod.scheduled is not None), default=now
-    )
+    return at if at is not None else datetime.max.replace(tzinfo=now.tzinfo)

@@ -18,6 +18,7 @@ from daiku.disruption import (
     consolidation,
     drift,
     emptiness,
+    loops,
     marks,
     moves,
     progress,
@@ -42,7 +43,7 @@ _DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
     {
         "NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized", "Paused",
-        "Unconsolidatable", "Waits", "Disrupting",
+        "Unconsolidatable", "Waits", "Disrupting", "Settling", "Loop",
     }
 )  # fmt: skip
 """Reasons that end with an event or at a known time, so that looking again in between is no use."""
@@ -147,6 +148,7 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
         return
     drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
     searched, look = consolidation.plan(rest, ground)
+    made.commands += loops.announce(ground.loops(), ground.snapshot)
     # Of a node that has drifted, what keeps it from being replaced is the better answer.
     made.kept += [k for k in searched.kept if k.node_claim not in drifted]
     made.wakes += searched.wakes

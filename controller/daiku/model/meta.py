@@ -41,3 +41,8 @@ class Meta:
     def key(self) -> str:
         """`namespace/name`, or the name alone for objects of the whole cluster."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def controller_uid(self) -> str:
+        """The uid of the owner that makes another one when this is gone; empty when nobody does."""
+        return next((owner.uid for owner in self.owners if owner.controller), "")

@@ -25,7 +25,7 @@ _BARRED: Final = frozenset(
     {
         "NotInitialized", "Disrupting", "NodePoolNotFound", "Paused", "Nominated", "DoNotDisrupt", "LetOff",
         "PodDoNotDisrupt", "SeveralBudgets", "PodDisruptionBudget", "StaticNodePool", "ConsolidationDisabled",
-        "TooYoung", "NotEmpty",
+        "TooYoung", "NotEmpty", "Settling", "Loop",
     }
 )  # fmt: skip
 """Reasons for which a node is no candidate at all, whatever it would save."""

@@ -154,6 +154,7 @@ class Cluster:
         """A command of a plan is handed to the executor; nothing is planned for its key until it comes back."""
         self._standing = None
         self._inflight.begin(command, now)
+        self._deciding.begin(command, self._objects[Pod], now)
         match command:
             case commands.CreateNodeClaim():
                 claim = command.node_claim
@@ -230,6 +231,7 @@ class Cluster:
             proposals=self._deciding.proposals,
             looks=dict(self._deciding.looks),
             changes=self._deciding.changes,
+            past=self._deciding.past.at(now),
         )
 
     def _see(self, seen: Object) -> bool:
@@ -272,7 +274,7 @@ class Cluster:
             return hoped
         self._sorted.pop(kind, None)
         self._inflight.forget(f"{kind.__name__}/{key}")
-        self._deciding.changes += 1
+        self._deciding.lose(lost)
         self._volumes = None if kind in OF_VOLUMES else self._volumes
         if kind is Pod:
             self._pods.lose(key)

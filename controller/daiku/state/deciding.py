@@ -3,10 +3,12 @@
 All of it may be lost in a restart: decisions are made again, and nodes are looked at again.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from daiku.commands import Command, DeletePod, Evict
 from daiku.events import Object
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -15,6 +17,7 @@ from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
 from daiku.report import Look, Proposal, Report, Unschedulable
+from daiku.state.past import Memory
 
 _MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget)
 """Kinds whose changes could change a decision."""
@@ -28,6 +31,7 @@ class Deciding:
     looks: dict[str, Look] = field(default_factory=dict[str, Look])
     changes: int = 0
     """Grows with everything that could change a decision to disrupt."""
+    past: Memory = field(default_factory=Memory)
     last_pass: datetime | None = None
     """When pods were last planned."""
     unschedulable: tuple[Unschedulable, ...] = ()
@@ -39,6 +43,18 @@ class Deciding:
             self.last_pass, self.unschedulable = now, report.unschedulable
         self.proposals = report.proposals
         self.looks |= report.looks
+
+    def begin(self, command: Command, pods: Mapping[str, Object], now: datetime) -> None:
+        """A command is handed to the executor."""
+        if isinstance(command, Evict | DeletePod):
+            pod = pods.get(f"{command.namespace}/{command.name}")
+            self.past.evict(pod if isinstance(pod, Pod) else None, now)
+
+    def lose(self, lost: Object) -> None:
+        """An object is gone."""
+        self.changes += 1
+        if isinstance(lost, NodeClaim):
+            self.past.lose(lost)
 
     def see(self, before: Object | None, seen: Object) -> bool:
         """Count a change; whether there is one, beside the version of the object."""

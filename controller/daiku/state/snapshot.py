@@ -22,6 +22,7 @@ from daiku.model.pod import Pod
 from daiku.report import Look, Proposal, Unschedulable
 from daiku.state.derived import Derived
 from daiku.state.inflight import Hold
+from daiku.state.past import Past
 from daiku.state.registrations import Result
 from daiku.state.soldout import Pool
 from daiku.state.statenode import StateNode
@@ -112,6 +113,8 @@ class Snapshot:
     """What methods of disruption remember of the nodes they have seen, by the method's name."""
     changes: int = 0
     """Grows with everything that could change a decision to disrupt."""
+    past: Past = field(default_factory=Past)
+    """Whose pods were moved lately, and which nodes came and went."""
 
     def derived(self) -> Derived:
         """What has been worked out from its state nodes already."""

@@ -74,7 +74,7 @@ def world(
     from daiku.settings import Settings  # noqa: PLC0415 - only this function makes one
 
     made = Moving(
-        now=build.NOW + timedelta(minutes=5),
+        now=build.NOW + timedelta(minutes=15),
         catalogue=build.catalogue(*types),
         settings=Settings(**settings),
         boot=timedelta(seconds=boot),

@@ -1,5 +1,6 @@
 """Which nodes go, and why the others stay."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from daiku.model.budget import Budget
 from daiku.settings import Settings
 
 LATER = NOW + timedelta(minutes=1)
+LONG_AGO = build.NOW - timedelta(hours=1)
 NODE = "node-default-aaaaa"
 CLAIM = build.node_claim()
 EMPTY = build.node(claim=CLAIM)
@@ -80,7 +82,9 @@ def test_a_pod_of_a_stateful_set_needs_its_place_until_it_is_gone() -> None:
     ("objects", "reason"),
     [
         pytest.param(
-            [CLAIM, EMPTY, build.pod(node=NODE, cpu="4")], "Unconsolidatable", id="pods need it"
+            [CLAIM, EMPTY, replace(build.pod(node=NODE, cpu="4"), scheduled=LONG_AGO)],
+            "Unconsolidatable",
+            id="pods need it",
         ),
         pytest.param([CLAIM], "NotInitialized", id="it has no node"),
         pytest.param(

@@ -135,10 +135,29 @@ def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() ->
     dear = build.pod("dear", node="node-n0", annotations={labels.POD_DELETION_COST: str(2**27)})
     world = whatif.prepare(snapshot_of(*machine("n0"), plain, dear), CATALOGUE, Settings(), {})
 
-    many = payback.Costs(world, {"uid-owner": 1000})
-    single = payback.Costs(world, {"uid-owner": 1})
+    many = payback.Costs(world, {"uid-owner": 1000}, {})
+    single = payback.Costs(world, {"uid-owner": 1}, {})
 
     assert many.of(dear) == pytest.approx(2 * many.of(plain))
     assert single.of(plain) == pytest.approx(10 * many.of(plain), rel=0.01)
+    quick = payback.Costs(world, {"uid-owner": 1}, {"uid-owner": timedelta(seconds=20)})
+    assert quick.of(plain) == pytest.approx(single.of(plain) / 4)
     assert payback.weight(replace(plain, priority=2**25)) == 2.0
     assert payback.weight(build.pod(annotations={labels.POD_DELETION_COST: "nan"})) == 1.0
+
+
+def test_how_long_a_workload_takes_to_be_ready_is_seen_on_the_middle_one_of_its_pods() -> None:
+    took = (4, 30, 900, 7200, 5)
+    there = [
+        replace(
+            build.pod(f"web-{n}", node="node-n0", cpu="100m"),
+            scheduled=build.NOW,
+            ready_since=build.NOW + timedelta(seconds=seconds),
+        )
+        for n, seconds in enumerate(took)
+    ]
+    unready = replace(build.pod("starting", node="node-n0", cpu="100m"), ready_since=None)
+
+    assert payback.starts(snapshot_of(*machine("n0"), *there, unready)) == {
+        "uid-owner": timedelta(seconds=30)
+    }

@@ -1,0 +1,109 @@
+"""What only what happened tells: whose pods were moved lately, and which nodes came and went.
+
+The problem: a pod that was moved comes back under another name, and a node that is made again is another node; looking
+at the cluster alone, nobody sees that the same is done over and over. The idea: evictions are remembered by the owner
+of the pod, nodes by what they were. A pod of an owner whose pods were asked to leave is taken for one that was moved
+when it was bound after the first of these; so is every pod that was bound shortly before this process began to look,
+because nobody knows what the one before it did.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from daiku.model import labels
+from daiku.model.condition import find
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.pod import Pod
+
+RESIDENCY: Final = timedelta(minutes=10)
+"""How long a pod stays where it was put before it is moved again."""
+REMEMBERED: Final = timedelta(hours=1)
+"""How long nodes that went are remembered."""
+_CONSOLIDATED: Final = "Underutilized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """A node that consolidation took away."""
+
+    name: str
+    """Of its NodeClaim."""
+    nodepool: str
+    instance_type: str
+    capacity_type: str
+    made: datetime
+    ended: datetime
+    """When it was told to go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What is remembered at one instant."""
+
+    since: datetime | None = None
+    """When this process began to look; None when it has no part in any of it."""
+    evictions: Mapping[str, tuple[datetime, datetime]] = field(
+        default_factory=dict[str, "tuple[datetime, datetime]"]
+    )
+    """uid of an owner -> when the first and the last of its pods were asked to leave, within one residency of each
+    other."""
+    lives: tuple[Life, ...] = ()
+    """In the order in which they ended."""
+
+    def stays_until(self, pod: Pod) -> datetime | None:
+        """Until when a pod that may have been moved is left where it is; None when it was not moved."""
+        if pod.scheduled is None:
+            return None
+        moved = self.since is not None and pod.scheduled < self.since
+        known = self.evictions.get(pod.meta.controller_uid)
+        if known is not None:
+            moved = moved or known[0] <= pod.scheduled <= known[1] + RESIDENCY
+        return pod.scheduled + RESIDENCY if moved else None
+
+
+@dataclass(slots=True)
+class Memory:
+    """Takes in what happens. Part of `Cluster`; lost with it."""
+
+    _since: datetime | None = None
+    _evictions: dict[str, tuple[datetime, datetime]] = field(
+        default_factory=dict[str, "tuple[datetime, datetime]"]
+    )
+    _lives: list[Life] = field(default_factory=list[Life])
+
+    def evict(self, pod: Pod | None, now: datetime) -> None:
+        """A pod is asked to leave."""
+        if pod is None or not pod.meta.controller_uid:
+            return
+        first, last = self._evictions.get(pod.meta.controller_uid, (now, now))
+        self._evictions[pod.meta.controller_uid] = (now if now - last > RESIDENCY else first, now)
+
+    def lose(self, claim: NodeClaim) -> None:
+        """A NodeClaim is gone."""
+        told = find(claim.conditions, "DisruptionReason")
+        if told is None or told.status != "True" or told.reason != _CONSOLIDATED:
+            return
+        if claim.meta.created is None or claim.meta.deleted is None:
+            return
+        self._lives.append(
+            Life(
+                name=claim.meta.name,
+                nodepool=claim.nodepool,
+                instance_type=claim.meta.labels.get(labels.INSTANCE_TYPE, ""),
+                capacity_type=claim.meta.labels.get(labels.CAPACITY_TYPE, ""),
+                made=claim.meta.created,
+                ended=claim.meta.deleted,
+            )
+        )
+
+    def at(self, now: datetime) -> Past:
+        """What is remembered at `now`; what is older is forgotten."""
+        self._since = self._since or now
+        old = [uid for uid, (_, last) in self._evictions.items() if now - last > 2 * RESIDENCY]
+        for uid in old:
+            del self._evictions[uid]
+        self._lives = [life for life in self._lives if now - life.ended < REMEMBERED]
+        lives = sorted(self._lives, key=lambda life: (life.ended, life.name))
+        return Past(since=self._since, evictions=dict(self._evictions), lives=tuple(lives))

@@ -1,0 +1,149 @@
+"""What was done lately is not done again: pods that were moved stay, and a NodePool that goes in circles rests."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests import build
+from tests.unit.daiku.moving_world import Moving, running, world
+
+from daiku.disruption import loops
+from daiku.model.budget import Budget
+from daiku.model.condition import Condition
+from daiku.model.nodeclaim import NodeClaim
+from daiku.model.pod import Pod
+from daiku.state.past import Life, Memory, Past
+
+NOW = build.NOW
+MINUTE = timedelta(minutes=1)
+
+
+def bound(minutes: float, owner: str = "ReplicaSet") -> Pod:
+    pod = build.pod(node="node-a", owner=owner)
+    return replace(pod, scheduled=NOW + minutes * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("pod", "asked", "stays"),
+    [
+        pytest.param(bound(5), (), None, id="nobody was asked to leave"),
+        pytest.param(bound(5), (4,), 15, id="bound after one of its siblings was"),
+        pytest.param(bound(5), (6,), None, id="bound before"),
+        pytest.param(bound(5), (4, 8), 15, id="bound between two"),
+        pytest.param(bound(25), (4,), None, id="bound long after"),
+        pytest.param(bound(25), (4, 24), 35, id="bound after the later of two"),
+        pytest.param(bound(15), (4, 24), None, id="bound between two that are far from each other"),
+        pytest.param(bound(-2), (), 8, id="bound before anybody looked"),
+        pytest.param(bound(5, owner=""), (4,), None, id="nobody makes it again"),
+    ],
+)
+def test_a_pod_that_may_have_been_moved_stays_for_ten_minutes(
+    pod: Pod, asked: tuple[int, ...], stays: int | None
+) -> None:
+    memory = Memory()
+    memory.at(NOW)
+    for minutes in asked:
+        memory.evict(
+            bound(0, owner="ReplicaSet" if pod.meta.owners else ""), NOW + minutes * MINUTE
+        )
+
+    until = memory.at(NOW + (max(asked, default=0) + 1) * MINUTE).stays_until(pod)
+
+    assert until == (None if stays is None else NOW + stays * MINUTE)
+
+
+def life(made: int, ended: int, **fields: str) -> Life:
+    known = {"nodepool": "default", "instance_type": "c-4x", "capacity_type": "spot", **fields}
+    return Life(name=f"n{made}", made=NOW + made * MINUTE, ended=NOW + ended * MINUTE, **known)
+
+
+@pytest.mark.parametrize(
+    ("lives", "until"),
+    [
+        pytest.param([life(0, 5), life(6, 10), life(11, 15)], 65, id="three in a row"),
+        pytest.param([life(0, 5), life(6, 10)], None, id="two"),
+        pytest.param([life(0, 5), life(0, 6), life(0, 7), life(1, 8)], None, id="at the same time"),
+        pytest.param([life(0, 5), life(4, 10), life(10, 15), life(15, 20)], 65, id="one that overlaps"),
+        pytest.param([life(0, 5), life(6, 10), life(11, 15, instance_type="c-8x")], None, id="another type"),
+        pytest.param([life(0, 5), life(6, 10), life(11, 15, nodepool="b")], None, id="another NodePool"),
+    ],
+)  # fmt: skip
+def test_three_lives_one_after_the_other_are_a_loop(lives: list[Life], until: int | None) -> None:
+    snapshot = replace(build.cluster().snapshot(NOW), past=Past(lives=tuple(lives)))
+
+    found = loops.find(snapshot)
+
+    assert {name: loop.until for name, loop in found.items()} == (
+        {} if until is None else {"default": NOW + until * MINUTE}
+    )
+
+
+def taken(reason: str, **fields: Any) -> NodeClaim:
+    """A NodeClaim that was told to go for `reason`."""
+    claim = build.node_claim(**{"deleted": NOW, **fields})
+    told = Condition(type="DisruptionReason", status="True", reason=reason, last_transition=NOW)
+    return replace(claim, conditions=(*claim.conditions, told))
+
+
+def test_what_is_an_hour_old_is_forgotten() -> None:
+    memory = Memory()
+    memory.lose(taken("Underutilized"))
+
+    assert len(memory.at(NOW + 59 * MINUTE).lives) == 1
+    assert memory.at(NOW + 60 * MINUTE).lives == ()
+
+
+def test_only_what_consolidation_took_away_is_remembered() -> None:
+    memory = Memory()
+    for reason in ("Empty", "Drifted", ""):
+        memory.lose(taken(reason))
+
+    assert memory.at(NOW).lives == ()
+
+
+def half_full(pool: str = "100%") -> Moving:
+    return world(
+        *running("default-aaaaa"),
+        *running("default-bbbbb"),
+        build.pod("one", cpu="1500m", node="node-default-aaaaa"),
+        build.pod("two", cpu="1500m", node="node-default-bbbbb"),
+        pool=build.node_pool(budgets=[Budget(nodes=pool)]),
+    )
+
+
+def test_a_pod_that_was_moved_is_not_moved_again_for_ten_minutes() -> None:
+    made = half_full()
+    made.run(120)
+    assert made.evicted > 0
+    moved = made.evicted
+    # Half of what was moved goes away: now a smaller node would do.
+    first = next(p for p in made.all(Pod) if p.meta.name.startswith("again"))
+    others = [p for p in made.all(Pod) if p is not first]
+    for pod in others:
+        made.delete(Pod, pod.meta.key)
+
+    made.run(9 * 60 - 120)
+    assert made.evicted == moved
+    assert set(made.kept().values()) == {"Settling"}
+    made.run(4 * 60)
+
+    assert made.evicted == moved + 1
+
+
+def test_a_pool_that_goes_in_circles_rests_and_says_so() -> None:
+    made = half_full()
+    before = made.cluster.snapshot(made.now).past.lives
+    since = int((made.now - NOW) / MINUTE)
+    lives = [life(since - 10 + n, since - 9 + n) for n in (0, 2, 4)]
+    for each in lives:
+        claim = taken("Underutilized", name=each.name, deleted=each.ended, since=each.made)
+        made.put(claim)
+        made.drop(NodeClaim, claim.meta.name)
+
+    made.run(60)
+
+    assert before == ()
+    assert made.evicted == 0
+    assert set(made.kept().values()) == {"Loop"}
+    assert any("ConsolidationLoop" in line for line in made.log)
