@@ -6,6 +6,7 @@
 | Vpc | subnets over zones, gateways, routes, endpoints, flow logs | vpc_id, private_subnet_ids, … |
 | ExistingVpc | discovery tags on subnets of a VPC that is there | as Vpc |
 | Cluster | control plane, OIDC provider, add-ons, access, system nodes | ref |
+| NodeSecurityGroup | a security group for nodes alone, with its rules | security_group_id |
 | NodeRole | role, instance profile and access entry of launched nodes | instance_profile_name |
 | InterruptionQueue | queue and the rules that feed it | queue_name, queue_arn |
 | ControllerPolicy | what the controller may do in AWS | policy_arns |
@@ -37,6 +38,11 @@ from daiku_infra.flow_logs import FlowLogs, FlowLogsArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
+from daiku_infra.node_security_group import (
+    NodeSecurityArgs,
+    NodeSecurityGroup,
+    NodeSecurityGroupArgs,
+)
 from daiku_infra.platform import Platform, PlatformArgs
 from daiku_infra.preflight import PreflightError
 from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
@@ -81,6 +87,9 @@ __all__ = [
     "NodePoolsArgs",
     "NodeRole",
     "NodeRoleArgs",
+    "NodeSecurityArgs",
+    "NodeSecurityGroup",
+    "NodeSecurityGroupArgs",
     "Platform",
     "PlatformArgs",
     "PreflightError",

@@ -38,6 +38,7 @@ COMPONENTS: list[type[pulumi.ComponentResource]] = [
     daiku_infra.Cluster,
     daiku_infra.ClusterAccess,
     daiku_infra.SystemNodeGroup,
+    daiku_infra.NodeSecurityGroup,
     daiku_infra.NodeRole,
     daiku_infra.InterruptionQueue,
     daiku_infra.ControllerPolicy,

@@ -2,9 +2,9 @@
 
 Autoscaled nodes need a place to be decided from: a small managed node group, tainted so that only
 system pods go there. Exactly one security group carries the discovery tag: the one that EKS makes
-for the cluster. It joins control plane, system nodes and launched nodes, and EKS keeps its rules;
-a second tagged group would be attached to launched nodes too, and load balancer controllers refuse
-nodes with two groups of one cluster.
+for the cluster, or, where that is asked for, one of the nodes' own. The former joins control plane, system
+nodes and launched nodes, and EKS keeps its rules; a second tagged group would be attached to launched nodes
+too, and load balancer controllers refuse nodes with two groups of one cluster.
 """
 
 import dataclasses
@@ -18,6 +18,11 @@ from daiku_infra.access import AccessArgs, ClusterAccess, ClusterAccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.cluster_ref import ClusterRef
 from daiku_infra.control_plane import ControlPlaneArgs, ControlPlanePlace, control_plane
+from daiku_infra.node_security_group import (
+    NodeSecurityArgs,
+    NodeSecurityGroup,
+    NodeSecurityGroupArgs,
+)
 from daiku_infra.providers import aws, eks
 from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
 from daiku_infra.system_nodes import SystemNodeGroup, SystemNodeGroupArgs, SystemNodesArgs
@@ -55,6 +60,8 @@ class ClusterArgs:
     """How add-ons that call AWS get their role."""
     system_nodes: SystemNodesArgs = field(default_factory=SystemNodesArgs)
     """Nodes for system pods."""
+    node_security: NodeSecurityArgs = field(default_factory=NodeSecurityArgs)
+    """Security groups of nodes."""
     tags: dict[str, str] = field(default_factory=dict[str, str])
     """Tags that every resource carries."""
 
@@ -83,12 +90,10 @@ class Cluster(pulumi.ComponentResource):
         self.cluster_name = plane.eks_cluster.name
         self.kubeconfig = pulumi.Output.secret(plane.kubeconfig_json)
         bare = self._bare_ref(plane, aws.get_caller_identity(opts=invoke).account_id)
-        group = aws.ec2.Tag(
-            f"{name}-discovery",
-            resource_id=bare.security_group_id,
-            key=tags.DISCOVERY,
-            value=args.cluster_name,
-            opts=self._own,
+        bare = dataclasses.replace(
+            bare,
+            security_group_id=self._node_group(bare),
+            node_security_group_ids=[*args.node_security.group_ids],
         )
         if args.access:
             ClusterAccess(
@@ -101,12 +106,32 @@ class Cluster(pulumi.ComponentResource):
                 ),
                 self._own,
             )
-        self.ref = dataclasses.replace(
-            bare,
-            security_group_id=outputs.once(bare.security_group_id, group.id),
-            system_nodes=self._system_nodes(bare),
-        )
+        self.ref = dataclasses.replace(bare, system_nodes=self._system_nodes(bare))
         self.register_outputs({"clusterName": self.cluster_name, "kubeconfig": self.kubeconfig})
+
+    def _node_group(self, bare: ClusterRef) -> pulumi.Output[str]:
+        """The one group that node classes find: of the nodes' own, or the one that EKS made."""
+        args = self._args
+        if args.node_security.own:
+            return NodeSecurityGroup(
+                f"{self._prefix}-nodes",
+                NodeSecurityGroupArgs(
+                    cluster_name=args.cluster_name,
+                    vpc_id=args.vpc_id,
+                    cluster_security_group_id=bare.security_group_id,
+                    webhook_ports=args.node_security.webhook_ports,
+                    tags=args.tags,
+                ),
+                self._own,
+            ).security_group_id
+        tag = aws.ec2.Tag(
+            f"{self._prefix}-discovery",
+            resource_id=bare.security_group_id,
+            key=tags.DISCOVERY,
+            value=args.cluster_name,
+            opts=self._own,
+        )
+        return outputs.once(bare.security_group_id, tag.id)
 
     def _place(self) -> ControlPlanePlace:
         args = self._args
@@ -158,6 +183,7 @@ class Cluster(pulumi.ComponentResource):
                 region=args.region,
                 partition=self._partition,
                 subnet_ids=args.private_subnet_ids,
+                security_group_ids=self._system_groups(cluster),
                 tags=args.tags,
             ),
             self._own,
@@ -165,6 +191,13 @@ class Cluster(pulumi.ComponentResource):
         ready = group.node_group_arn
         after = [self._addon(addon, cluster, outputs.before(ready)).arn for addon in late]
         return outputs.once(ready, *after)
+
+    def _system_groups(self, cluster: ClusterRef) -> list[pulumi.Input[str]]:
+        """What to name for system nodes: nothing, where EKS' own choice is the right one."""
+        wish = self._args.node_security
+        if not (wish.own or wish.group_ids):
+            return []
+        return [cluster.security_group_id, *wish.group_ids]
 
     def _addon(
         self, addon: AddonArgs, cluster: ClusterRef, waits_for: list[pulumi.Resource] | None = None

@@ -40,5 +40,9 @@ class ClusterRef:
     """Subnets of its nodes."""
     security_group_id: pulumi.Input[str]
     """The one security group that node classes find by tag."""
+    node_security_group_ids: list[pulumi.Input[str]] = field(
+        default_factory=list[pulumi.Input[str]]
+    )
+    """Further security groups that every node is in, by id."""
     system_nodes: pulumi.Input[str]
     """Something of its system nodes, known once pods can run on them: the node group's ARN."""

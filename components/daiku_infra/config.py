@@ -18,6 +18,7 @@ from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.environment import EnvironmentArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs
+from daiku_infra.node_security_group import NodeSecurityArgs
 from daiku_infra.reading import Mistake, Section
 from daiku_infra.service_account_role import Identity
 from daiku_infra.system_nodes import SystemNodesArgs
@@ -99,6 +100,7 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
             section.choice("identity", default=Identity.IRSA, options=[i.value for i in Identity])
         ),
         system_nodes=section.section("systemNodeGroup", _system_nodes),
+        node_security=section.section("nodeSecurity", _node_security),
         controller_image=_image(section),
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
         controller_settings=section.labels("controllerSettings"),
@@ -230,6 +232,22 @@ def _system_nodes(section: Section) -> SystemNodesArgs:
         size=section.whole("size", default=2, low=1, high=50),
         disk_gib=section.whole("diskGib", default=50, low=20, high=16384),
         ami_type=section.choice("amiType", default=AMI_TYPES[0], options=AMI_TYPES),
+    )
+
+
+def _node_security(section: Section) -> NodeSecurityArgs:
+    own = section.flag("own", default=False)
+    ports = section.wholes("webhookPorts", low=1, high=65535)
+    if ports and not own:
+        section.note(
+            "webhookPorts", "EKS' own group lets every port in: set own to true, or leave it out"
+        )
+    return NodeSecurityArgs(
+        own=own,
+        webhook_ports=ports,
+        group_ids=section.texts(
+            "groupIds", pattern=r"sg-[0-9a-f]+", example="sg-0123456789abcdef0"
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
+from daiku_infra.node_security_group import NodeSecurityArgs
 from daiku_infra.platform import Platform, PlatformArgs
 from daiku_infra.providers import kubernetes
 from daiku_infra.service_account_role import Identity, ServiceAccountRole, ServiceAccountRoleArgs
@@ -56,6 +57,8 @@ class EnvironmentArgs:
     """How pods that call AWS get their role."""
     system_nodes: SystemNodesArgs = field(default_factory=SystemNodesArgs)
     """Nodes of system pods."""
+    node_security: NodeSecurityArgs = field(default_factory=NodeSecurityArgs)
+    """Security groups of nodes."""
     controller_image: str | None = None
     """Image of the controller; built into a registry of this environment's own when absent."""
     controller_replicas: int = 2
@@ -160,6 +163,7 @@ class Environment(pulumi.ComponentResource):
                 cni=args.cni,
                 identity=args.identity,
                 system_nodes=args.system_nodes,
+                node_security=args.node_security,
                 tags=args.tags,
             ),
             self._own,

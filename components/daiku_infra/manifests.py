@@ -3,6 +3,7 @@
 Values that are known late, such as a role's ARN, pass through as they are. No Pulumi in here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,7 +150,13 @@ def deployment(controller: Controller) -> Manifest:
 
 
 def node_class(
-    name: str, spec: dict[str, Any], *, cluster: str, profile: Any, common_tags: dict[str, str]
+    name: str,
+    spec: dict[str, Any],
+    *,
+    cluster: str,
+    profile: Any,
+    common_tags: dict[str, str],
+    security_group_ids: Sequence[Any] = (),
 ) -> Manifest:
     """An EC2NodeClass; what the stack knows better than its author is filled in where it is absent.
 
@@ -159,11 +166,12 @@ def node_class(
         cluster: Name of the cluster, by which subnets and the security group are found.
         profile: Instance profile of the cluster's node role.
         common_tags: Tags that everything of the cluster carries.
+        security_group_ids: Groups that nodes are in beside the one that is found by its tag.
     """
     found_by_tag = [{"tags": tags.discovery(cluster)}]
     filled = {
         "subnetSelectorTerms": found_by_tag,
-        "securityGroupSelectorTerms": found_by_tag,
+        "securityGroupSelectorTerms": [*found_by_tag, *({"id": i} for i in security_group_ids)],
         **({} if "role" in spec else {"instanceProfile": profile}),
         **spec,
         "tags": {**common_tags, **spec.get("tags", {})},

@@ -60,6 +60,11 @@ def queue(cluster: str) -> str:
     return fit(cluster, QUEUE_LIMIT)
 
 
+def node_security_group(cluster: str) -> str:
+    """Name of the security group of a cluster's nodes, which 255 characters always hold."""
+    return f"{cluster}-nodes"
+
+
 def rule(cluster: str, purpose: str) -> str:
     """Name of one of the EventBridge rules that feed the interruption queue."""
     return fit(f"{cluster}-{purpose}", RULE_LIMIT)

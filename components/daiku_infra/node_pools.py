@@ -78,6 +78,7 @@ class NodePools(pulumi.ComponentResource):
                     cluster=args.cluster.name,
                     profile=args.instance_profile_name,
                     common_tags=args.cluster.tags,
+                    security_group_ids=args.cluster.node_security_group_ids,
                 ),
                 pulumi.ResourceOptions(
                     parent=self, depends_on=after_controller, custom_timeouts=timeouts

@@ -68,6 +68,14 @@ class Section:
             return default
         return number
 
+    def wholes(self, key: str, *, low: int, high: int) -> list[int]:
+        """A list of whole numbers in bounds."""
+        values = self._list(key) or []
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                self.note(key, f"{value!r} is not a whole number from {low} to {high}")
+        return [value for value in values if isinstance(value, int)]
+
     def flag(self, key: str, *, default: bool) -> bool:
         """True or false."""
         value = self._take(key)

@@ -45,6 +45,8 @@ class SystemNodeGroupArgs:
     """The AWS partition it is in."""
     subnet_ids: list[pulumi.Input[str]]
     """Subnets of the nodes."""
+    security_group_ids: list[pulumi.Input[str]] = field(default_factory=list[pulumi.Input[str]])
+    """Their security groups; the one that EKS made for the cluster when empty."""
     tags: dict[str, str] = field(default_factory=dict[str, str])
     """Tags that every resource carries, instances and disks included."""
 
@@ -102,7 +104,7 @@ class SystemNodeGroup(pulumi.ComponentResource):
     def _template(
         self, name: str, group_name: str, args: SystemNodeGroupArgs
     ) -> "aws.ec2.LaunchTemplate":
-        """How the group's instances are made; EKS adds image, user data and security group."""
+        """How the group's instances are made; EKS adds image, user data and, for none, its group."""
         disk = aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
             encrypted="true",
             volume_type="gp3",
@@ -114,6 +116,7 @@ class SystemNodeGroup(pulumi.ComponentResource):
             name,
             name=group_name,
             update_default_version=True,
+            vpc_security_group_ids=args.security_group_ids or None,
             metadata_options=aws.ec2.LaunchTemplateMetadataOptionsArgs(
                 http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1
             ),

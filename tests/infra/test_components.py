@@ -318,3 +318,24 @@ def test_what_aws_cannot_give_is_said_before_anything_is_registered(
 ) -> None:
     with pytest.raises(infra.PreflightError, match=part):
         with_values(**changes)
+
+
+def test_nodes_may_have_a_security_group_of_their_own_and_yours_beside_it() -> None:
+    security = {"own": True, "webhookPorts": [15017], "groupIds": ["sg-0abc"]}
+    made = with_values(nodeSecurity=security)
+
+    group = made.one("aws:ec2/securityGroup:SecurityGroup")
+    assert group.inputs["tags"]["karpenter.sh/discovery"] == "daiku-local"
+    assert not [
+        t for t in made.of("aws:ec2/tag:Tag") if t.inputs["key"] == "karpenter.sh/discovery"
+    ]
+    rules = made.of("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
+    assert {10250, 10251, 9443, 15017} < {r.inputs.get("toPort") for r in rules}
+    template = made.one("aws:ec2/launchTemplate:LaunchTemplate").inputs["vpcSecurityGroupIds"]
+    assert len(template) == 2
+    assert template[1] == "sg-0abc"
+    node_class = made.one("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass").inputs["spec"]
+    assert node_class["securityGroupSelectorTerms"] == [
+        {"tags": {"karpenter.sh/discovery": "daiku-local"}},
+        {"id": "sg-0abc"},
+    ]

@@ -9,6 +9,7 @@ from daiku_local.aws import iam, interruptions, pricing, sqs, ssm, sts, zonal_sh
 from daiku_local.aws.cloud import Asked, Cloud, Handler
 from daiku_local.aws.ec2 import (
     fleets,
+    gateways,
     guards,
     instance_types,
     instances,
@@ -36,6 +37,7 @@ _BY_SERVICE: dict[str, Mapping[str, Handler]] = {
     "arc-zonal-shift": zonal_shift.HANDLERS,
     "ec2": {
         **fleets.HANDLERS,
+        **gateways.HANDLERS,
         **instance_types.HANDLERS,
         **instances.HANDLERS,
         **interruptions.HANDLERS,

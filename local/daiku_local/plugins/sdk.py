@@ -87,12 +87,24 @@ def shape_of(package: str, token: str) -> Shape:
     """
     _, path, name = token.split(":")
     module, _, member = path.rpartition("/")
-    return _found(package, Path(module) / f"{_snake(member)}.py", f"{name}Args", module)
+    file = name if path == "index" else member
+    return shape_in(package, str(Path(module) / f"{_snake(file)}.py"), f"{name}Args")
+
+
+def shape_in(package: str, file: str, name: str) -> Shape:
+    """Give the inputs that the class `name` in `file` of the SDK has.
+
+    Raises:
+        ProviderError: The SDK has no such class.
+    """
+    path = Path(file)
+    module = str(path.parent)
+    return _found(package, path, name, "" if module == "." else module)
 
 
 def provider_shape(package: str) -> Shape:
     """Give the configuration that the provider of `package` knows."""
-    return _found(package, Path("provider.py"), "ProviderArgs", "")
+    return shape_in(package, "provider.py", "ProviderArgs")
 
 
 def _found(package: str, path: Path, name: str, module: str) -> Shape:

@@ -121,6 +121,21 @@ def test_all_mistakes_are_reported_at_once() -> None:
             "leave one of the two out",
             id="ranges of an endpoint that is not public",
         ),
+        pytest.param(
+            {"nodeSecurity": {"groupIds": ["default"]}},
+            "such as [sg-0123456789abcdef0]",
+            id="a security group by its name",
+        ),
+        pytest.param(
+            {"nodeSecurity": {"own": True, "webhookPorts": [70000]}},
+            "from 1 to 65535",
+            id="a port that is none",
+        ),
+        pytest.param(
+            {"nodeSecurity": {"webhookPorts": [8443]}},
+            "set own to true",
+            id="ports of a group that lets everything in",
+        ),
         pytest.param({"identity": "podidentity"}, "did you mean podIdentity?", id="wrong case"),
         pytest.param(
             {"identity": "podIdentity", "addons": []}, "eks-pod-identity-agent", id="no agent"

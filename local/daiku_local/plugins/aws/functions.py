@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 
+import base64
 import json
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -261,10 +262,26 @@ def _security_group(cloud: Cloud, arguments: Plain) -> Plain:
     }
 
 
+def _registry_token(cloud: Cloud, arguments: Plain) -> Plain:
+    asked = {"registryIds": [arguments["registryId"]]} if arguments.get("registryId") else {}
+    [found] = cloud.client("ecr").get_authorization_token(**asked)["authorizationData"]
+    user, _, password = base64.b64decode(found["authorizationToken"]).decode().partition(":")
+    return {
+        "id": cloud.region,
+        "region": cloud.region,
+        "authorizationToken": found["authorizationToken"],
+        "userName": user,
+        "password": password,
+        "proxyEndpoint": found["proxyEndpoint"],
+        "expiresAt": str(found["expiresAt"]),
+    }
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "aws:ec2/getSecurityGroup:getSecurityGroup": _security_group,
     "aws:ec2/getSubnets:getSubnets": _subnets,
     "aws:ec2/getVpc:getVpc": _vpc,
+    "aws:ecr/getAuthorizationToken:getAuthorizationToken": _registry_token,
     "aws:eks/getAddonVersion:getAddonVersion": _addon_version,
     "aws:eks/getCluster:getCluster": _cluster,
     "aws:eks/getClusterVersions:getClusterVersions": _cluster_versions,

@@ -207,3 +207,32 @@ class Repository(Kind):
     def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
         force = bool(state.get("forceDelete"))
         cloud.client("ecr").delete_repository(repositoryName=identifier, force=force)
+
+
+@kind("aws:ecr/lifecyclePolicy:LifecyclePolicy")
+class LifecyclePolicy(Kind):
+    """Which images of a repository stay."""
+
+    fixed = names("repository")
+    live = names("policy")
+
+    def create(self, cloud: Cloud, inputs: Plain) -> str:
+        self.update(cloud, "", inputs, {"policy"})
+        return inputs["repository"]
+
+    def update(self, cloud: Cloud, identifier: str, new: Plain, changed: set[str]) -> None:
+        if changed:
+            cloud.client("ecr").put_lifecycle_policy(
+                repositoryName=new["repository"], lifecyclePolicyText=document(new["policy"])
+            )
+
+    def read(self, cloud: Cloud, identifier: str, known: Plain) -> Plain | None:
+        found = cloud.client("ecr").get_lifecycle_policy(repositoryName=identifier)
+        return {
+            "repository": found["repositoryName"],
+            "registryId": found["registryId"],
+            "policy": found["lifecyclePolicyText"],
+        }
+
+    def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
+        cloud.client("ecr").delete_lifecycle_policy(repositoryName=identifier)

@@ -215,9 +215,23 @@ class _RuleKind(Ec2Kind):
             "cidrIpv6": rule.get("CidrIpv6"),
             "prefixListId": rule.get("PrefixListId"),
             "referencedSecurityGroupId": rule.get("ReferencedGroupInfo", {}).get("GroupId"),
-            "description": rule.get("Description") or None,
+            "description": rule.get("Description") or self._note(cloud, rule),
             "tagsAll": tag_map(rule.get("Tags")),
         }
+
+    def _note(self, cloud: Cloud, rule: Any) -> str | None:
+        """The description of a rule about a group, which moto shows with the group alone."""
+        way = "IpPermissions" if self.way == "ingress" else "IpPermissionsEgress"
+        source = rule.get("ReferencedGroupInfo", {}).get("GroupId")
+        ports = () if rule["IpProtocol"] == _ANY_PROTOCOL else ("FromPort", "ToPort")
+        notes = (
+            pair.get("Description")
+            for permission in _group(cloud, rule["GroupId"])[way]
+            if all(permission.get(f) == rule.get(f) for f in ("IpProtocol", *ports))
+            for pair in permission.get("UserIdGroupPairs", ())
+            if pair["GroupId"] == source
+        )
+        return next((note for note in notes if note), None)
 
     def delete(self, cloud: Cloud, identifier: str, state: Plain) -> None:
         revoke = getattr(cloud.ec2, f"revoke_security_group_{self.way}")

@@ -78,14 +78,21 @@ class KubernetesProvider:
     def _on(self, switch: str) -> bool:
         return self._config.get(switch) in ("true", True)
 
-    def _client(self) -> Client:
+    def client(self) -> Client:
+        """The API server that the kubeconfig names; connected when it is first needed."""
         if self._made is None:
             self._made = Client(self._config.get("kubeconfig"), self._config.get("context"))
         return self._made
 
     @property
-    def _namespace(self) -> str:
-        return str(self._config.get("namespace") or self._client().namespace)
+    def may_forget(self) -> bool:
+        """What is in a cluster that does not answer may be given up."""
+        return self._on("deleteUnreachable")
+
+    @property
+    def namespace(self) -> str:
+        """Where objects are whose program names no namespace."""
+        return str(self._config.get("namespace") or self.client().namespace)
 
     def check(
         self, subject: Subject, old: Plain, new: Plain, seed: bytes
@@ -110,12 +117,12 @@ class KubernetesProvider:
         if meta and "namespace" not in meta:
             resource = self._resource_if_reachable(api_version, kind)
             if resource is not None and resource.namespaced:
-                inputs["metadata"] = {**meta, "namespace": self._namespace}
+                inputs["metadata"] = {**meta, "namespace": self.namespace}
         return inputs, failures
 
     def _resource_if_reachable(self, api_version: str, kind: str) -> Resource | None:
         try:
-            return self._client().resource(api_version, kind)
+            return self.client().resource(api_version, kind)
         except UnreachableError:
             return None
 
@@ -145,14 +152,14 @@ class KubernetesProvider:
     def _placed(self, inputs: Plain) -> Plain:
         """Give inputs without the default namespace: its absence means the same."""
         meta = objects.metadata(inputs)
-        if meta.get("namespace") != self._namespace:
+        if meta.get("namespace") != self.namespace:
             return inputs
         rest = {key: value for key, value in meta.items() if key != "namespace"}
         return {**inputs, "metadata": rest}
 
     def _address(self, inputs: Plain, *, wait: bool) -> tuple[Resource, str]:
         """Give where the object of `inputs` is; with `wait`, wait for its kind to be served."""
-        client, deadline = self._client(), time.monotonic() + (ARRIVAL_SECONDS if wait else 0)
+        client, deadline = self.client(), time.monotonic() + (ARRIVAL_SECONDS if wait else 0)
         api_version, kind = inputs["apiVersion"], inputs["kind"]
         while (resource := client.resource(api_version, kind)) is None:
             if time.monotonic() >= deadline:
@@ -166,7 +173,7 @@ class KubernetesProvider:
                 )
             time.sleep(0.5)
         meta = inputs["metadata"]
-        namespace = meta.get("namespace") or (self._namespace if resource.namespaced else None)
+        namespace = meta.get("namespace") or (self.namespace if resource.namespaced else None)
         return resource, resource.url(namespace, meta["name"])
 
     def _force(self, inputs: Plain) -> bool:
@@ -175,7 +182,7 @@ class KubernetesProvider:
     def _refuse_existing(self, subject: Subject, path: str, inputs: Plain) -> None:
         if self._on("upsertExistingObjects") or self._force(inputs):
             return
-        if self._client().get(path) is not None:
+        if self.client().get(path) is not None:
             raise ProviderError(
                 f"{outputs.told(subject, inputs)} exists already: take it over with `pulumi import`, or "
                 f'with the annotation pulumi.com/patchForce: "true"'
@@ -188,7 +195,7 @@ class KubernetesProvider:
         try:
             _, path = self._address(inputs, wait=False)
             self._refuse_existing(subject, path, inputs)
-            result = self._client().apply(
+            result = self.client().apply(
                 path, outputs.body(inputs), manager="pulumi-kubernetes", force=True, dry_run=True
             )
         except UnreachableError:
@@ -219,7 +226,7 @@ class KubernetesProvider:
         deadline = time.monotonic() + ARRIVAL_SECONDS
         while True:
             try:
-                return self._client().apply(
+                return self.client().apply(
                     path, outputs.body(inputs), manager=manager, force=self._force(inputs)
                 )
             except ApiError as error:
@@ -239,9 +246,9 @@ class KubernetesProvider:
         resource, path = where
         seconds = awaiting.seconds_for(applied, timeout)
         try:
-            final = awaiting.ready(self._client(), resource, path, applied, seconds)
+            final = awaiting.ready(self.client(), resource, path, applied, seconds)
         except ProviderError as error:
-            current = self._client().get(path) or applied
+            current = self.client().get(path) or applied
             raise NotInitializedError(
                 f"{outputs.told(subject, applied)} was applied, but {error}",
                 identifier=objects.identifier(applied),
@@ -254,13 +261,13 @@ class KubernetesProvider:
     ) -> tuple[Plain, Plain] | None:
         """Look at it again. What only controllers wrote since is no change of the resource."""
         api_version, kind = objects.api_of(subject.type)
-        client = self._client()
+        client = self.client()
         try:
             resource = client.resource(api_version, kind)
             if resource is None:
                 return None
             namespace, name = objects.split(identifier)
-            path = resource.url(namespace or self._namespace, name)
+            path = resource.url(namespace or self.namespace, name)
             live = client.get(path)
             if live is None:
                 return None
@@ -280,7 +287,7 @@ class KubernetesProvider:
         The server itself tells whether they differ: where applying them again would change
         nothing, they do not, however they are written ("1000m" or "1").
         """
-        again = self._client().apply(
+        again = self.client().apply(
             path, outputs.body(inputs), manager=manager, force=True, dry_run=True
         )
         if objects.substance(again) == objects.substance(live):
@@ -294,7 +301,7 @@ class KubernetesProvider:
         try:
             _, path = self._address(new, wait=False)
             manager = str(state.get(outputs.MANAGER) or "pulumi-kubernetes")
-            result = self._client().apply(
+            result = self.client().apply(
                 path, outputs.body(new), manager=manager, force=self._force(new), dry_run=True
             )
         except UnreachableError:
@@ -319,7 +326,7 @@ class KubernetesProvider:
         manager = str(state.get(outputs.MANAGER) or f"pulumi-kubernetes-{secrets.token_hex(4)}")
         try:
             resource, path = self._address(new, wait=True)
-            result = self._client().apply(
+            result = self.client().apply(
                 path, outputs.body(new), manager=manager, force=self._force(new)
             )
         except UnreachableError:
@@ -336,12 +343,12 @@ class KubernetesProvider:
         """Delete it and what it owns; wait until it is gone."""
         api_version, kind = objects.api_of(subject.type)
         try:
-            client = self._client()
+            client = self.client()
             resource = client.resource(api_version, kind)
             if resource is None:  # its definition is gone, and every object of it
                 return
             namespace, name = objects.split(identifier)
-            path = resource.url(namespace or self._namespace, name)
+            path = resource.url(namespace or self.namespace, name)
             policy = objects.annotation(state, "pulumi.com/deletionPropagationPolicy")
             body = {"propagationPolicy": (policy or "foreground").title()}
             if client.get(path) is None:
@@ -350,7 +357,7 @@ class KubernetesProvider:
             if not objects.is_true(state, "pulumi.com/skipAwait"):
                 awaiting.gone(client, path, awaiting.seconds_for(state, timeout))
         except UnreachableError as error:
-            if not self._on("deleteUnreachable"):
+            if not self.may_forget:
                 raise ProviderError(
                     f"{error}; if the cluster is gone for good, set deleteUnreachable on the "
                     f"provider"

@@ -1,0 +1,1 @@
+"""The stand-in for the Pulumi plugin `docker-build`."""
