@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from daiku.cli import convert, doctor, explain, plan, simulate, snapshot, view
+from daiku.cli import convert, doctor, explain, plan, roll, simulate, snapshot, view
 from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
@@ -53,6 +53,7 @@ app.command("convert", help=convert.HELP)(convert.convert)
 app.command("doctor", help=doctor.HELP)(doctor.doctor)
 app.command("explain", help=explain.HELP)(explain.explain)
 app.command("plan", help=plan.HELP)(plan.plan)
+app.command("roll", help=roll.HELP)(roll.roll)
 app.command("simulate", help=simulate.HELP)(simulate.simulate)
 app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
 app.command("view", help=view.HELP)(view.view)

@@ -1,7 +1,8 @@
 """Whether a node is still what its NodePool and node class ask for: the condition Drifted, and in which respect not.
 
 Everything is compared with what is written: hashes on the objects, labels of the NodeClaim, the node class's status
-(which images, subnets and security groups it resolves to now), and what the cloud's list says of the instance.
+(which images, subnets and security groups it resolves to now), and what the cloud's list says of the instance. Beside
+that, people may ask for a node's replacement (`daiku roll`).
 
 Source: Karpenter's nodeclaim.disruption (drift), and its AWS provider's IsDrifted.
 """
@@ -74,6 +75,9 @@ def advance(draft: Draft, standard: Standard) -> None:
 
 def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
     claim = draft.claim
+    roll = claim.meta.annotations.get(labels.ROLL, "")
+    if roll and not roll.startswith(labels.ROLL_PAUSED):
+        return "RollRequested", "a person asked for its replacement: daiku roll"
     now, then = standard.hashes[pool.meta.name], claim.meta.annotations.get(labels.NODEPOOL_HASH)
     version = claim.meta.annotations.get(labels.NODEPOOL_HASH_VERSION)
     if then is not None and version == nodepool_hash.VERSION and then != now:

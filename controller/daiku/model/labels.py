@@ -47,6 +47,10 @@ SURGE_STATE: Final = "daiku.dev/surge-state"
 """Annotation of such a Deployment: what is being done, as JSON."""
 SURGE_STOPPED: Final = "daiku.dev/surge-stopped"
 """Annotation of a Deployment whose last surge did not work: when, and why."""
+ROLL: Final = "daiku.dev/roll"
+"""Annotation on NodeClaims that a person wants replaced (`daiku roll`): they count as drifted."""
+ROLL_PAUSED: Final = "paused"
+"""How that annotation begins while nothing is to be done about it."""
 
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 

@@ -1,0 +1,108 @@
+"""`daiku roll` on a real control plane with the kwok cloud: nodes go in waves, pods stay, a roll can be left."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Generator
+
+import pytest
+from tests.world import kwok_cluster
+from tests.world.kwok_cluster import CLAIMS, DAIKU, REPLICAS, Cluster, until
+
+pytestmark = pytest.mark.world
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Generator[Cluster]:
+    with kwok_cluster.cluster(tmp_path_factory.mktemp("roll") / "world") as made:
+        yield made
+
+
+def test_a_dry_run_names_the_nodes_and_changes_nothing(cluster: Cluster) -> None:
+    answer = _roll(cluster, "--nodepool", "kwok", "--dry-run")
+
+    assert len(answer.stdout.splitlines()) == REPLICAS
+    assert not any(_marks(cluster))
+    assert _roll(cluster, "--kubelet-version", "9.9").returncode == 2
+
+
+def test_a_roll_that_is_left_paused_and_resumed_replaces_every_node_once(cluster: Cluster) -> None:
+    old, lowest = cluster.claims(), cluster.running()
+
+    process = _start(cluster, "--nodepool", "kwok")
+    until(lambda: all(_marks(cluster)))
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "the roll goes on in the cluster" in told
+
+    # Paused: what is going goes, and no more.
+    assert "paused" in _roll(cluster, "--pause").stdout
+    until(lambda: not any("deletionTimestamp" in c["metadata"] for c in cluster.items(CLAIMS)))
+    left = old & cluster.claims()
+    assert left
+    time.sleep(8)
+    assert left <= cluster.claims()
+    assert "paused" in _roll(cluster, "--status").stdout
+
+    process = _start(cluster, "--nodepool", "kwok")
+    while process.poll() is None:
+        lowest = min(lowest, cluster.running())
+        time.sleep(0.3)
+    said, told = process.communicate()
+
+    assert process.returncode == 0, told
+    assert f"{REPLICAS} of {REPLICAS} nodes replaced" in said
+    assert not old & cluster.claims()
+    # The budget lets one node go at a time.
+    assert lowest >= REPLICAS - 1
+    assert "no roll is under way" in _roll(cluster, "--status").stdout
+
+
+def test_an_aborted_roll_leaves_the_rest_as_it_is(cluster: Cluster) -> None:
+    until(lambda: cluster.running() == REPLICAS)
+    old = cluster.claims()
+
+    begun = _roll(cluster, "--kubelet-version", _kubelet(cluster), "--no-wait")
+    assert begun.returncode == 0, begun.stderr
+    assert "aborted" in _roll(cluster, "--abort").stdout
+    time.sleep(10)
+
+    assert len(old & cluster.claims()) >= REPLICAS - 1
+    assert not any(_marks(cluster))
+
+
+def _start(cluster: Cluster, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [DAIKU, "roll", *arguments],
+        env=cluster.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Of a shell's background job SIGINT is ignored, and so it would be of its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+
+
+def _roll(cluster: Cluster, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DAIKU, "roll", *arguments],
+        env=cluster.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def _marks(cluster: Cluster) -> list[str]:
+    return [
+        claim["metadata"].get("annotations", {}).get("daiku.dev/roll", "")
+        for claim in cluster.items(CLAIMS)
+    ]
+
+
+def _kubelet(cluster: Cluster) -> str:
+    nodes = cluster.items("/api/v1/nodes")
+    ours = (n for n in nodes if n["metadata"]["name"].startswith("kwok-"))
+    return next(ours)["status"]["nodeInfo"]["kubeletVersion"]
