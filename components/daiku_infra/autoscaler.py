@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pulumi
 
-from daiku_infra import crds, manifests, objects, outputs
+from daiku_infra import crds, manifests, monitoring, objects, outputs
 from daiku_infra.cluster_ref import ClusterRef
 from daiku_infra.service_account_role import Identity
 
@@ -40,6 +40,8 @@ class AutoscalerArgs:
     """Settings of the controller by environment name, beyond those that the component gives."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape it. The operator's definitions must be in the cluster."""
+    monitoring: bool = False
+    """Its alerts, for Prometheus' operator, and its dashboards, for Grafana's sidecar."""
     priority_class: str = "system-cluster-critical"
     """Priority of its pods, above all that it makes room for."""
     crd_folder: str | None = None
@@ -73,6 +75,8 @@ class Autoscaler(pulumi.ComponentResource):
         }
         if args.service_monitor:
             rights["service-monitor"] = manifests.service_monitor(controller)
+        if args.monitoring:
+            rights |= monitoring.manifests(folder.parent / monitoring.FOLDER, args.namespace)
         needed = [
             objects.KubernetesObject(f"{name}-{label}", manifest, own)
             for label, manifest in {**definitions, **rights}.items()

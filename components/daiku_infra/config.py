@@ -105,6 +105,7 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
         controller_settings=section.labels("controllerSettings"),
         service_monitor=section.flag("serviceMonitor", default=False),
+        monitoring=section.flag("monitoring", default=False),
         load_balancers=platform["load_balancers"],
         prometheus=platform["prometheus"],
         keda=platform["keda"],

@@ -67,6 +67,8 @@ class EnvironmentArgs:
     """Settings of the controller by environment name."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape the controller."""
+    monitoring: bool = False
+    """The controller's alerts and dashboards, for Prometheus' operator and Grafana."""
     load_balancers: bool = False
     """AWS Load Balancer Controller."""
     prometheus: bool = False
@@ -206,6 +208,7 @@ class Environment(pulumi.ComponentResource):
                 replicas=args.controller_replicas,
                 environment=args.controller_settings,
                 service_monitor=args.service_monitor,
+                monitoring=args.monitoring,
             ),
             in_cluster,
         )

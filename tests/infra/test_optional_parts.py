@@ -132,3 +132,28 @@ def test_a_drain_goes_before_all_that_it_needs() -> None:
         drain
     )
     assert drain.delete_timeout == "25m"
+
+
+def autoscaler(**parts: bool) -> Graph:
+    args = infra.AutoscalerArgs(
+        cluster=THEIRS, role_arn="arn:role", queue_name="queue", image="controller:1", **parts
+    )
+    return graph.register(lambda: infra.Autoscaler("daiku", args))
+
+
+def test_alerts_and_dashboards_come_when_asked_for() -> None:
+    rule, maps = (
+        "kubernetes:monitoring.coreos.com/v1:PrometheusRule",
+        "kubernetes:core/v1:ConfigMap",
+    )
+    without, made = autoscaler(), autoscaler(monitoring=True)
+
+    assert not without.of(rule)
+    assert not without.of(maps)
+    assert made.one(rule).inputs["spec"]["groups"][0]["rules"]
+    assert made.one(rule).inputs["metadata"]["namespace"] == "kube-system"
+    boards = made.of(maps)
+    assert len(boards) == 4
+    for board in boards:
+        assert board.inputs["metadata"]["labels"] == {"grafana_dashboard": "1"}
+        assert all(json.loads(content)["panels"] for content in board.inputs["data"].values())
