@@ -9,12 +9,14 @@ Source: Karpenter's disruption metrics.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 from daiku import commands
 from daiku.disruption import record
 from daiku.disruption.record import Record
 from daiku.model import labels
+from daiku.model.nodepool import NodePool
 from daiku.report import Kept, Report
 from daiku.runtime.fleet_gauges import FleetGauges
 from daiku.state.snapshot import Snapshot
@@ -36,6 +38,20 @@ _REMEMBERED: Final = 1000
 """Disruptions that are known to be counted; more are not under way at a time."""
 
 
+def snake(reason: str) -> str:
+    """InsufficientCapacity -> insufficient_capacity."""
+    return "".join(
+        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
+    )
+
+
+def termination_mode(grace: timedelta | None) -> str:
+    """How a node ends, by its terminationGracePeriod: whether its pods may keep it for ever, for a while, or not."""
+    if grace is None:
+        return "graceful"
+    return "eventual" if grace > timedelta(0) else "forceful"
+
+
 @dataclass(slots=True)
 class DisruptionGauges:
     """Sets the metrics of disruption. One thread uses it."""
@@ -43,6 +59,7 @@ class DisruptionGauges:
     fleet: FleetGauges
     """Knows what nodes cost."""
     _by_name: Mapping[str, StateNode] = field(default_factory=dict[str, StateNode])
+    _pools: Mapping[str, NodePool] = field(default_factory=dict[str, NodePool])
     _kept: frozenset[str] = frozenset()
     """Reasons that have been shown."""
     _seen: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
@@ -53,6 +70,7 @@ class DisruptionGauges:
     def observe(self, snapshot: Snapshot, report: Report) -> None:
         """Set what a snapshot and its report say."""
         self._by_name = snapshot.by_name
+        self._pools = {pool.meta.name: pool for pool in snapshot.node_pools}
         counts = Counter(each.reason for each in report.kept)
         self._kept |= counts.keys()
         for reason in self._kept:
@@ -72,6 +90,7 @@ class DisruptionGauges:
                     self._decided(written, "replace")
             case commands.DeleteNodeClaim():
                 state_node = self._by_name.get(command.name)
+                metrics.NODECLAIMS_DISRUPTED.labels(*self._labels(command, state_node)).inc()
                 if state_node is not None:
                     self._ended(command, state_node)
             case _:
@@ -91,17 +110,31 @@ class DisruptionGauges:
         written = record.read(claim)
         if written is None or written.reason != command.reason:
             return
-        metrics.PODS_DISRUPTED.labels(
-            written.reason.lower(),
-            state_node.nodepool,
-            claim.meta.labels.get(labels.CAPACITY_TYPE, ""),
-        ).inc(sum(pod.is_reschedulable for pod in state_node.pods))
+        moved = sum(pod.is_reschedulable for pod in state_node.pods)
+        metrics.PODS_DISRUPTED.labels(*self._labels(command, state_node)).inc(moved)
         if written.method == "static":
             self._decided(written, "replace")
         elif not written.replacements:
             self._decided(written, "delete")
         if written.reason in _CONSOLIDATION:
             self._save(written, state_node)
+
+    def _labels(
+        self, command: commands.DeleteNodeClaim, state_node: StateNode | None
+    ) -> tuple[str, str, str, str, str]:
+        """Reason, NodePool, capacity type, policy (of a consolidation) and how its pods are treated."""
+        claim = state_node.claim if state_node is not None else None
+        if claim is None:
+            return snake(command.reason), "", "", "", ""
+        pool = self._pools.get(claim.nodepool)
+        chosen = pool is not None and command.reason in _CONSOLIDATION
+        return (
+            snake(command.reason),
+            claim.nodepool,
+            claim.meta.labels.get(labels.CAPACITY_TYPE, ""),
+            snake(pool.consolidation_policy) if pool is not None and chosen else "",
+            termination_mode(claim.termination_grace_period),
+        )
 
     def _save(self, written: Record, state_node: StateNode) -> None:
         self._owed_usd_per_hour -= self.fleet.usd_per_hour(state_node.name)

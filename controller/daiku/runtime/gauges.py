@@ -13,7 +13,7 @@ from daiku.model import labels
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.report import Report
-from daiku.runtime.disruption_gauges import DisruptionGauges
+from daiku.runtime.disruption_gauges import DisruptionGauges, snake
 from daiku.runtime.fleet_gauges import FleetGauges
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -94,12 +94,7 @@ class Gauges:
                 meta = command.node_claim.meta
                 pool = meta.labels.get(labels.NODEPOOL, "")
                 relaxed = meta.annotations.get(labels.MIN_VALUES_RELAXED, "false")
-                metrics.NODECLAIMS_CREATED.labels(_snake(command.reason), pool, relaxed).inc()
-            case commands.DeleteNodeClaim():
-                place = (self._claims or {}).get(command.name, _Place("", "", ""))
-                metrics.NODECLAIMS_DISRUPTED.labels(
-                    _snake(command.reason), place.nodepool, place.capacity_type
-                ).inc()
+                metrics.NODECLAIMS_CREATED.labels(snake(command.reason), pool, relaxed).inc()
             case _:
                 pass
 
@@ -123,10 +118,3 @@ def _count(counter: Counter, now: dict[str, _Place], before: dict[str, _Place]) 
 def _base(resource: str, amount: int) -> float:
     """An amount in the unit that metrics use: cores, bytes, counts."""
     return amount / 1000 if resource == "cpu" else amount
-
-
-def _snake(reason: str) -> str:
-    """InsufficientCapacity -> insufficient_capacity."""
-    return "".join(
-        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
-    )

@@ -39,7 +39,7 @@ NODECLAIMS_TERMINATED: Final = Counter(
 NODECLAIMS_DISRUPTED: Final = Counter(
     "karpenter_nodeclaims_disrupted_total",
     "NodeClaims whose deletion was asked for, by reason.",
-    ["reason", "nodepool", "capacity_type"],
+    ["reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"],
 )
 NODES_CREATED: Final = Counter(
     "karpenter_nodes_created_total", "Nodes registered.", ["nodepool", "zone"]
@@ -103,7 +103,7 @@ ELIGIBLE_NODES: Final = Gauge(
 PODS_DISRUPTED: Final = Counter(
     "karpenter_pods_disruption_initiated_total",
     "Pods that had to move because their nodes were disrupted by choice.",
-    ["reason", "nodepool", "capacity_type"],
+    ["reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"],
 )
 CLOUD_SECONDS: Final = Histogram(
     "karpenter_cloudprovider_duration_seconds",

@@ -238,10 +238,41 @@ def test_a_node_that_goes_is_one_decision_with_the_pods_that_move(
     moved = value(
         "karpenter_pods_disruption_initiated_total",
         reason=reason.lower(),
-        nodepool=f"gone-{method}",
-        capacity_type="on-demand",
+        **of_pool(f"gone-{method}"),
     )
     assert moved == 2
+    asked = {"reason": reason.lower(), **of_pool(f"gone-{method}")}
+    assert value("karpenter_nodeclaims_disrupted_total", **asked) == 1
+
+
+def of_pool(name: str, policy: str = "", mode: str = "graceful") -> dict[str, str]:
+    return {
+        "nodepool": name,
+        "capacity_type": "on-demand",
+        "consolidation_policy": policy,
+        "termination_mode": mode,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "grace", "policy", "mode"),
+    [
+        pytest.param("Underutilized", None, "when_empty", "graceful", id="no limit"),
+        pytest.param("Empty", timedelta(minutes=1), "when_empty", "eventual", id="a limit"),
+        pytest.param("Expired", timedelta(0), "", "forceful", id="at once, and no consolidation"),
+    ],
+)
+def test_a_disrupted_claim_is_counted_by_policy_and_by_how_it_ends(
+    reason: str, grace: timedelta | None, policy: str, mode: str
+) -> None:
+    pool = build.node_pool(f"mode-{mode}", consolidation_policy="WhenEmpty")
+    claim = build.node_claim(f"mode-{mode}-1", pool=pool.meta.name, termination_grace_period=grace)
+    gauges = observed(pool, claim, build.node(claim=claim))
+
+    gauges.carried(deletion(claim, reason))
+
+    asked = {"reason": reason.lower(), **of_pool(pool.meta.name, policy, mode)}
+    assert value("karpenter_nodeclaims_disrupted_total", **asked) == 1
 
 
 def test_a_node_that_expires_in_the_middle_of_a_consolidation_is_no_saving_of_it() -> None:
