@@ -75,6 +75,14 @@ ROWS: dict[str, tuple[str, ...]] = {
         f"{U}/test_interruption::test_the_claim_of_an_instance_that_goes_is_deleted_at_once",
         f"{W}/test_interruption_queue::test_a_queue_that_does_not_exist_is_an_error_with_its_code",
     ),
+    "metrics of offerings": (
+        f"{W}/test_instance_types_command::test_json_has_plain_integers_and_prices",
+        "instance_type_offering_available",
+    ),
+    "node classes that cannot be launched": (
+        f"{W}/test_bad_node_classes::test_a_node_class_says_what_is_wrong_and_what_to_do",
+        f"{W}/test_bad_node_classes::test_nothing_is_asked_hot_and_nothing_is_left_half_made",
+    ),
     "garbage collection": (
         f"{U}/test_lifecycle::test_an_orphan_is_ended",
         f"{W}/test_aws_upkeep::test_only_instances_with_all_ownership_tags_of_this_cluster_are_ever_listed",

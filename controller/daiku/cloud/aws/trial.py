@@ -217,7 +217,7 @@ def choose(case: Case) -> tuple[str, str] | None:
             facts.name,
         )
         ranked.append((rank, facts, image))
-    if not ranked:
+    if not ranked or all(rank[0] for rank, _, _ in ranked):
         return None
     _, facts, image = min(ranked, key=lambda each: each[0])
     return facts.name, image
@@ -227,9 +227,10 @@ def _bootless(case: Case) -> Verdict:
     images = node_class.images(case.found)
     kinds = "; ".join(f"{i.id} ({i.requirements})" for i in images)
     found = (
-        f"none of {len(case.types)} instance types of the region can be made so and boots {kinds}"
+        f"none of {len(case.types)} instance types of the region can be made so, boots {kinds} and may be used by "
+        "a NodePool of the class"
     )
-    remedy = "select images of an architecture that there is, or ask less of the machine"
+    remedy = "select images of an architecture that the NodePools allow, or ask less of the machine"
     return "NoInstanceTypes", f"{found}: {remedy}"
 
 
