@@ -37,20 +37,36 @@ class Judge:
 
     def make_nodes(self, manifests: Iterable[Mapping[str, Any]]) -> list[Node]:
         """Nodes as they are once they are ready."""
-        paths = [self._make(NODES, manifest) for manifest in manifests]
+        paths = [self.make(NODES, manifest) for manifest in manifests]
         return [
             decode.node(json.dumps(until(lambda p=path: self.api.get(p), _is_ready)).encode())
             for path in paths
         ]
 
-    def place(self, manifest: Mapping[str, Any], node: str) -> Pod:
-        """The pod after kube-scheduler was asked about `node`: bound there, or elsewhere, or nowhere."""
+    def place(
+        self,
+        manifest: Mapping[str, Any],
+        node: str,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> Pod:
+        """The pod after kube-scheduler was asked about `node`: bound there, or elsewhere, or nowhere.
+
+        Args:
+            manifest: The pod.
+            node: Its nominated node.
+            meanwhile: Done again and again while kube-scheduler judges.
+        """
         collection = f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods"
         gated = {**manifest, "spec": {**manifest["spec"], "schedulingGates": [{"name": GATE}]}}
-        path = self._make(collection, gated)
+        path = self.make(collection, gated)
         self.api.patch(f"{path}/status", {"status": {"nominatedNodeName": node}})
         self.api.patch(path, {"spec": {"schedulingGates": []}}, MERGE)
-        judged = decode.pod(json.dumps(until(lambda: self.api.get(path), _is_judged)).encode())
+
+        def look() -> Any:
+            meanwhile()
+            return self.api.get(path)
+
+        judged = decode.pod(json.dumps(until(look, _is_judged)).encode())
         if not judged.node_name:
             # As long as it waits, kube-scheduler keeps room for it on the nominated node.
             self.api.delete(path, uid=judged.meta.uid, grace_seconds=0)
@@ -77,7 +93,8 @@ class Judge:
             return error.status == 404
         return False
 
-    def _make(self, collection: str, manifest: Mapping[str, Any]) -> str:
+    def make(self, collection: str, manifest: Mapping[str, Any]) -> str:
+        """Make an object that `clear` removes again; its path."""
         made = self.api.create(collection, dict(manifest))
         path = f"{collection}/{dig(made, 'metadata', 'name')}"
         self.made.append((path, dig(made, "metadata", "uid")))

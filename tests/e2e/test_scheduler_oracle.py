@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 from tests import build
 from tests.build import NOW
-from tests.e2e import oracle
+from tests.e2e import oracle, oracle_storage
 from tests.e2e.oracle import Judge
+from tests.e2e.oracle_storage import Storage
 
 from daiku.api import decode
+from daiku.events import Object
+from daiku.model import labels
 from daiku.model.instance_type import InstanceType
 from daiku.model.node import Node
 from daiku.model.pod import Pod
@@ -69,29 +72,38 @@ def read(manifest: dict[str, Any]) -> Pod:
     return replace(decode.pod(json.dumps(manifest).encode()), unschedulable=True)
 
 
-def objections(pod: Pod, name: str, nodes: Sequence[Node], bound: Sequence[Pod]) -> list[str]:
+def objections(
+    pod: Pod, name: str, nodes: Sequence[Node], bound: Sequence[Pod], volumes: Sequence[Object]
+) -> list[str]:
     """What the audit has against `pod` on the node `name`."""
-    world = build.cluster(*nodes, *bound, pod)
+    world = build.cluster(*nodes, *bound, *volumes, pod)
     found = audit.audit([], {pod.meta.key: name}, world.snapshot(NOW), world.catalogue)
     return [violation.message for violation in found]
+
+
+def with_volumes(manifest: dict[str, Any], storage: Storage, rng: random.Random) -> dict[str, Any]:
+    """The pod, at times with a volume or two."""
+    count = rng.choice([0, 0, 0, 1, 1, 2])
+    return oracle_storage.mounted(manifest, [storage.claim(rng) for _ in range(count)])
 
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
     rng = random.Random(seed)
     nodes = judge.make_nodes(oracle.random_nodes(rng, f"there-{seed}"))
+    storage = oracle_storage.begin(judge, rng, f"audit-{seed}", nodes)
     bound: list[Pod] = []
     for index in range(PODS):
-        manifest = oracle.random_pod(rng, f"pod-{index}")
+        manifest = with_volumes(oracle.random_pod(rng, f"pod-{index}"), storage, rng)
         target = rng.choice(nodes).meta.name
         pod = read(manifest)
-        agrees = not objections(pod, target, nodes, bound)
+        found = objections(pod, target, nodes, bound, storage.objects())
 
-        judged = judge.place(manifest, target)
+        judged = judge.place(manifest, target, storage.serve)
 
-        assert agrees is (judged.node_name == target), (
-            f"seed {seed}: on {target}, {json.dumps(manifest)}; bound: "
-            f"{[(p.meta.name, dict(p.meta.labels), p.node_name) for p in bound]}"
+        assert (not found) is (judged.node_name == target), (
+            f"seed {seed}: on {target}, {json.dumps(manifest)}; the audit says {found}; bound: "
+            f"{[(p.meta.name, dict(p.meta.labels), p.node_name, p.volume_claims) for p in bound]}"
         )
         if judged.node_name:
             bound.append(judged)
@@ -135,12 +147,14 @@ def _amounts(chosen: InstanceType) -> dict[str, str]:
     return {r: f"{a}m" if r == "cpu" else str(a) for r, a in chosen.allocatable.items()}
 
 
-def in_order(placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node]) -> list[str]:
+def in_order(
+    placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node], volumes: Sequence[Object]
+) -> list[str]:
     """Pods in an order in which the audit agrees to each of them; mostly that of the plan."""
     left, done = list(placed), list[str]()
     while left:
         bound = [replace(pods[k], node_name=placed[k], unschedulable=False) for k in done]
-        agreed = (k for k in left if not objections(pods[k], placed[k], nodes, bound))
+        agreed = (k for k in left if not objections(pods[k], placed[k], nodes, bound, volumes))
         following = next(agreed, None)
         assert following is not None, f"no order after {done}; {placed}"
         done.append(following)
@@ -152,12 +166,18 @@ def in_order(placed: dict[str, str], pods: dict[str, Pod], nodes: Sequence[Node]
 def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: Judge) -> None:
     rng = random.Random(seed)
     nodes = judge.make_nodes(oracle.random_nodes(rng, f"there-{seed}"))
-    drawn = [oracle.random_pod(rng, f"pod-{index}") for index in range(PODS)]
+    storage = oracle_storage.begin(judge, rng, f"plan-{seed}", nodes)
+    drawn = [
+        with_volumes(oracle.random_pod(rng, f"pod-{index}"), storage, rng) for index in range(PODS)
+    ]
+    volumes = storage.objects()
     manifests = {read(m).meta.key: m for m in drawn}
     pods = {key: read(manifest) for key, manifest in manifests.items()}
-    pool = build.node_pool(template_labels={"disk": "ssd"})
+    limits = rng.choice([None, {"cpu": "3"}, {"cpu": "6", "nodes": "2"}])
+    pool = build.node_pool(template_labels={"disk": "ssd"}, limits=limits)
     catalogue = build.catalogue(*TYPES)
-    world = build.cluster(*nodes, *pods.values(), pool, build.node_class(), catalogue_of=catalogue)
+    objects = [*nodes, *pods.values(), *volumes, pool, build.node_class()]
+    world = build.cluster(*objects, catalogue_of=catalogue)
 
     solved = solver.solve(problem.build(list(pods.values()), world.snapshot(NOW), catalogue))
 
@@ -165,8 +185,9 @@ def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: J
     nodes += judge.make_nodes(p.manifest for p in planned)
     made = {pod: p.manifest["metadata"]["name"] for p in planned for pod in p.pods}
     placed = solved.homes(made)
-    for key in in_order(placed, pods, nodes):
-        assert judge.place(manifests[key], placed[key]).node_name == placed[key], (
+    storage.zone_of.update({n.meta.name: n.meta.labels.get(labels.ZONE, "") for n in nodes})
+    for key in in_order(placed, pods, nodes, volumes):
+        assert judge.place(manifests[key], placed[key], storage.serve).node_name == placed[key], (
             f"seed {seed}: {key} on {placed[key]} of {placed}; {json.dumps(manifests[key])}"
         )
 

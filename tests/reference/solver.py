@@ -33,7 +33,7 @@ def solve(pods: Sequence[Pod], snapshot: Snapshot, catalogue: Catalogue) -> Answ
     answer = Answer()
     nodes = [s for s in snapshot.state_nodes if not s.is_deleting and s.node is not None]
     nodes.sort(key=lambda s: (not s.is_initialized, s.name))
-    free = {s.name: _free(s, snapshot) for s in nodes}
+    free = {s.name: room(s, snapshot) for s in nodes}
     for pod in sorted(pods, key=_rank):
         for state_node in nodes:
             if _lets_in(pod, state_node) and resources.fits(pod.requests, free[state_node.name]):
@@ -57,7 +57,8 @@ def _rank(pod: Pod) -> tuple[object, ...]:
     return -pod.requests.get("cpu", 0), -pod.requests.get("memory", 0), detail, pod.meta.key
 
 
-def _free(state_node: StateNode, snapshot: Snapshot) -> dict[str, int]:
+def room(state_node: StateNode, snapshot: Snapshot) -> dict[str, int]:
+    """What pods can still have there, DaemonSets that are due taken off."""
     due = [d.template for d in snapshot.daemon_sets if _lets_in(d.template, state_node)]
     present = resources.add(*(p.requests for p in state_node.pods if p.is_daemon))
     missing = {
@@ -70,12 +71,13 @@ def _free(state_node: StateNode, snapshot: Snapshot) -> dict[str, int]:
 
 
 def _lets_in(pod: Pod, state_node: StateNode) -> bool:
-    return taints.untolerated(state_node.taints, pod.tolerations) is None and _wants(
+    return taints.untolerated(state_node.taints, pod.tolerations) is None and wants(
         pod, Requirements.from_labels(state_node.labels)
     )
 
 
-def _wants(pod: Pod, there: Requirements) -> bool:
+def wants(pod: Pod, there: Requirements) -> bool:
+    """Whether the labels `there` meet what `pod` selects."""
     selector = Requirements.from_labels(pod.node_selector)
     terms = pod.required_node_affinity or (NO_REQUIREMENTS,)
     return any(
@@ -88,14 +90,14 @@ def _could_host(pod: Pod, pool: NodePool, snapshot: Snapshot, catalogue: Catalog
         return False
     for instance_type in catalogue.instance_types.get(pool.template.node_class, ()):
         for offering in instance_type.offerings:
-            becomes = _becomes(pool, instance_type, offering.requirements)
-            if not offering.available or becomes.is_empty or not _wants(pod, becomes):
+            becomes = labels_of(pool, instance_type, offering.requirements)
+            if not offering.available or becomes.is_empty or not wants(pod, becomes):
                 continue
             daemons = [
                 d.template
                 for d in snapshot.daemon_sets
                 if taints.untolerated(pool.template.taints, d.template.tolerations) is None
-                and _wants(d.template, _becomes(pool, instance_type, NO_REQUIREMENTS))
+                and wants(d.template, labels_of(pool, instance_type, NO_REQUIREMENTS))
             ]
             needed = resources.add(pod.requests, *(d.requests for d in daemons))
             if resources.fits(needed, instance_type.allocatable):
@@ -103,7 +105,8 @@ def _could_host(pod: Pod, pool: NodePool, snapshot: Snapshot, catalogue: Catalog
     return False
 
 
-def _becomes(pool: NodePool, instance_type: InstanceType, offering: Requirements) -> Requirements:
+def labels_of(pool: NodePool, instance_type: InstanceType, offering: Requirements) -> Requirements:
+    """What the labels of such a node would be."""
     ref = pool.template.node_class
     fixed = {
         **pool.template.labels,
