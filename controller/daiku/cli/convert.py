@@ -1,28 +1,39 @@
 """`daiku convert`: the command line. What it does is in `converting`, imported only when it is asked for."""
 
 import sys
-from typing import Annotated, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from daiku.cli import failure
+
+if TYPE_CHECKING:
+    from daiku.cli.converting.groups import Group
+    from daiku.cli.converting.tree import Tree
 
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
 """Exit code with --strict when something means something else than before."""
 
-HELP: Final = """Bring manifests of Karpenter's older APIs to v1.
+HELP: Final = """Bring manifests of Karpenter's older APIs to v1, or Auto Scaling groups to NodePools.
 
 Provisioners, AWSNodeTemplates and the settings ConfigMap of v1alpha5, NodePools and EC2NodeClasses of v1beta1, and old
 labels and annotations in every other manifest. The result goes to standard output, comments and all; everything that
 cannot stay as it was is named on standard error. What is v1 already stays as it is.
+
+What the AWS CLI says of Auto Scaling groups and launch templates becomes a proposal of NodePools; with the pods of the
+cluster also its cost beside today's.
 
 \b
 Examples:
   daiku convert provisioners.yaml > nodepools.yaml
   daiku convert --node-role KarpenterNodeRole-prod old/ --strict
   kubectl get provisioners,awsnodetemplates -o yaml | daiku convert - | kubectl apply --dry-run=server -f -
+  aws autoscaling describe-auto-scaling-groups > groups.json
+  aws ec2 describe-launch-template-versions --versions '$Default' '$Latest' > templates.json
+  daiku convert groups.json templates.json --workloads now.json > nodepools.yaml
 
 Exit code: 0 converted; 2 the input cannot be used; with --strict 3 when anything was named.
 """
@@ -38,6 +49,15 @@ def convert(
         str,
         typer.Option(metavar="NAME", help="IAM role of nodes whose node class names none."),
     ] = "",
+    workloads: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Pods to cost a proposal with: a `daiku snapshot`, or a list."
+        ),
+    ] = None,
+    instance_types: Annotated[
+        str, typer.Option(metavar="FILE", help="Prices for that, as for `daiku plan`.")
+    ] = "",
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Exit with 3 if anything means something else than before."),
@@ -45,11 +65,11 @@ def convert(
 ) -> None:
     """Read, convert, write."""
     from daiku.cli import files  # noqa: PLC0415  (what is imported here, no other command should pay)
-    from daiku.cli.converting import conversion, tree  # noqa: PLC0415
+    from daiku.cli.converting import conversion, groups, tree  # noqa: PLC0415
 
     problems: list[str] = []
     contents = files.read(sources, sys.stdin.buffer, lambda _: None, problems)
-    documents: list[object] = []
+    documents: list[Any] = []
     for name, content in contents:
         try:
             documents += tree.read(name, content)
@@ -59,9 +79,51 @@ def convert(
         problems.append(f"{', '.join(sources)}: holds no object; give manifests")
     if problems:
         failure.fail(problems, UNUSABLE)
-    converted = conversion.convert(documents, node_role)
-    for note in converted.notes:
+    try:
+        found = groups.read([each for each in documents if groups.is_ours(each)])
+    except groups.UnreadableError as error:
+        failure.fail([str(error)], UNUSABLE)
+    converted = conversion.convert([d for d in documents if not groups.is_ours(d)], node_role)
+    notes = [*converted.notes]
+    proposed = groups.propose(found, notes)
+    for note in notes:
         typer.echo(f"note: {note}", err=True)
-    typer.echo(tree.write(converted.objects), nl=False)
-    if strict and converted.notes:
+    if workloads:
+        _cost(found, proposed, workloads, instance_types)
+    typer.echo(tree.write([*converted.objects, *proposed]), nl=False)
+    if strict and notes:
         raise typer.Exit(LOSSY)
+
+
+def _cost(
+    found: "Sequence[Group]",
+    proposed: "Sequence[Tree]",
+    workloads: Sequence[str],
+    instance_types: str,
+) -> None:
+    """Say what the proposal costs, beside today."""
+    from daiku.api.manifests import ManifestError  # noqa: PLC0415
+    from daiku.cli import figures, files  # noqa: PLC0415
+    from daiku.cli.converting import costing  # noqa: PLC0415
+
+    problems: list[str] = []
+    contents = files.read(workloads, sys.stdin.buffer, lambda _: None, problems)
+    if problems:
+        failure.fail(problems, UNUSABLE)
+    try:
+        both = costing.compare(found, proposed, contents, instance_types)
+    except ManifestError as error:
+        failure.fail(error.problems, UNUSABLE)
+    for note in both.notes:
+        typer.echo(f"note: {note}", err=True)
+    now, then = (
+        f"{figures.count(nodes, 'node')}, ${figures.hourly(usd)}/h (${figures.monthly(usd)}/month)"
+        for nodes, usd in ((both.nodes_now, both.usd_now), (both.nodes_then, both.usd_then))
+    )
+    typer.echo(f"cost: today {now}; with the proposal {then}", err=True)
+    for count, what in (
+        (both.unpriced, "instance of today without a known price, counted as $0"),
+        (both.homeless, "pod that would fit on none of the NodePools"),
+    ):
+        if count:
+            typer.echo(f"cost: {count} x {what}", err=True)
