@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.conformance import checklist_api, checklist_lifecycle
+from tests.conformance import checklist_api, checklist_disruption, checklist_lifecycle
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -208,6 +208,7 @@ ROWS = {
     **SCHEDULING,
     **STATE_AND_PRIMITIVES,
     **checklist_api.ROWS,
+    **checklist_disruption.ROWS,
     **checklist_lifecycle.ROWS,
 }
 

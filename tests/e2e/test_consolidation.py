@@ -55,14 +55,17 @@ class Controller:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def price(self) -> float:
-        """What it says that all nodes cost, in USD per hour."""
+    def metrics(self) -> list[str]:
+        """The lines of its metrics."""
         url = f"http://127.0.0.1:{self.port}/metrics"
         with urllib.request.urlopen(url, timeout=5) as answer:
-            lines = answer.read().decode().splitlines()
+            return answer.read().decode().splitlines()
+
+    def price(self) -> float:
+        """What it says that all nodes cost, in USD per hour."""
         return next(
             float(line.split()[1])
-            for line in lines
+            for line in self.metrics()
             if line.startswith("daiku_cluster_price_usd_per_hour")
         )
 

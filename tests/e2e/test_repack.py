@@ -1,0 +1,175 @@
+"""Six half-empty medium nodes become two large ones, with the real scheduler and the real eviction API in between.
+
+No single node can go or be had cheaper, and all pods together are more than one large node holds: only looking at all
+of them finds it. The pods' PodDisruptionBudget holds at every look.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e import test_consolidation as consolidation
+from tests.e2e.conftest import Journey, wait
+from tests.e2e.test_consolidation import Controller
+
+import daiku
+
+pytestmark = pytest.mark.e2e
+PODS, AVAILABLE = 6, 5
+PRICES = {"medium": 0.40, "large": 0.70}
+CPUS = {"medium": "8", "large": "20"}
+"""Of pods that ask for 4.5 a medium node holds one, a large one four."""
+
+
+@dataclass
+class Fewest:
+    """Looks at the pods again and again, and remembers the fewest that were ready."""
+
+    journey: Journey
+    ready: list[int] = field(default_factory=list)
+
+    def look(self) -> int:
+        pods: Any = self.journey.kubectl("get", "pods", "-l", "app=shop")["items"]
+        count = sum(
+            any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+            for p in pods
+            if (conditions := p["status"].get("conditions", ()))
+        )
+        self.ready.append(count)
+        return count
+
+
+@pytest.fixture(scope="module")
+def controller(
+    journey: Journey,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch_module: pytest.MonkeyPatch,
+) -> Iterator[Controller]:
+    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
+        journey.run("kubectl", "create", "-f", str(file))
+    folder = tmp_path_factory.mktemp("repack")
+    types = folder / "types.json"
+    types.write_text(json.dumps([_type(name) for name in PRICES]))
+    monkeypatch_module.setenv("INSTANCE_TYPES_FILE_PATH", str(types))
+    node_class = {
+        "apiVersion": f"{consolidation.REF['group']}/v1alpha1",
+        "kind": consolidation.REF["kind"],
+        "metadata": {"name": consolidation.REF["name"]},
+    }
+    for number, body in enumerate((node_class, _node_pool(["medium"]), _shop(), _budget())):
+        file = folder / f"{number}.json"
+        file.write_text(json.dumps(body))
+        wait("a new kind is served", lambda file=file: _applied(journey, file), 60)
+    made = Controller(journey, folder / "controller.log")
+    made.start()
+    yield made
+    if made.process.poll() is None:
+        made.kill()
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def test_six_half_empty_nodes_become_two_and_the_budget_of_their_pods_holds(
+    journey: Journey, controller: Controller, tmp_path: Path
+) -> None:
+    seen = Fewest(journey)
+    wait(f"{PODS} pods ready", lambda: seen.look() == PODS, 120)
+    assert sorted(_types(journey)) == ["medium"] * PODS
+    seen.ready.clear()
+
+    opened = tmp_path / "pool.json"
+    opened.write_text(json.dumps(_node_pool(["medium", "large"])))
+    assert _applied(journey, opened)
+    wait("two large nodes", lambda: _is_settled(journey, seen), 240)
+
+    assert seen.look() == PODS
+    assert min(seen.ready) >= AVAILABLE
+    assert controller.price() == pytest.approx(2 * PRICES["large"])
+    decided = _metric(controller, "karpenter_voluntary_disruption_decisions_total")
+    assert any('consolidation_type="repack"' in line for line in decided)
+
+
+def _is_settled(journey: Journey, seen: Fewest) -> bool:
+    ready = seen.look()
+    return ready == PODS and sorted(_types(journey)) == ["large", "large"]
+
+
+def _types(journey: Journey) -> list[str]:
+    claims: Any = journey.kubectl("get", "nodeclaims")["items"]
+    return [c["metadata"]["labels"].get("node.kubernetes.io/instance-type", "") for c in claims]
+
+
+def _metric(controller: Controller, name: str) -> list[str]:
+    return [line for line in controller.metrics() if line.startswith(name)]
+
+
+def _applied(journey: Journey, file: Path) -> bool:
+    done = journey.daiku("local", "exec", "--", "kubectl", "apply", "-f", str(file), check=False)
+    return done.returncode == 0
+
+
+def _type(name: str) -> dict[str, Any]:
+    needs = [
+        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["test-zone-a"]},
+    ]
+    return {
+        "name": name,
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": {"cpu": CPUS[name], "memory": "64Gi", "pods": "110"},
+        "offerings": [{"Price": PRICES[name], "Available": True, "Requirements": needs}],
+    }
+
+
+def _node_pool(types: list[str]) -> dict[str, Any]:
+    key = "node.kubernetes.io/instance-type"
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "default"},
+        "spec": {
+            "template": {"spec": {"nodeClassRef": consolidation.REF, "requirements": [
+                {"key": key, "operator": "In", "values": types},
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+            ]}},
+            "disruption": {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}]},
+        },
+    }  # fmt: skip
+
+
+def _shop() -> dict[str, Any]:
+    container = {
+        "name": "shop",
+        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
+        "resources": {"requests": {"cpu": "4500m", "memory": "1Gi"}},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "shop"},
+        "spec": {
+            "replicas": PODS,
+            "selector": {"matchLabels": {"app": "shop"}},
+            "template": {
+                "metadata": {"labels": {"app": "shop"}},
+                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]},
+            },
+        },
+    }
+
+
+def _budget() -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "shop"},
+        "spec": {"minAvailable": AVAILABLE, "selector": {"matchLabels": {"app": "shop"}}},
+    }
