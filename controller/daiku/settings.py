@@ -39,7 +39,7 @@ class Settings:
     drift_soak: timedelta = timedelta(seconds=60)
     """How long a node that replaced a drifted one must be ready before more follow. At least 0."""
     drain_on_rebalance: bool = False
-    """Give a node up when EC2 only recommends it. DRAIN_ON_REBALANCE_RECOMMENDATION; off, as in Karpenter."""
+    """Replace a node when EC2 only recommends it. DRAIN_ON_REBALANCE_RECOMMENDATION; off, as in Karpenter."""
     preference_policy: Literal["Respect", "Ignore"] = "Respect"
     """Whether nodes are made for what pods prefer, as long as that is possible. PREFERENCE_POLICY."""
     min_values_policy: Literal["Strict", "BestEffort"] = "Strict"

@@ -78,6 +78,8 @@ def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
     roll = claim.meta.annotations.get(labels.ROLL, "")
     if roll and not roll.startswith(labels.ROLL_PAUSED):
         return "RollRequested", "a person asked for its replacement: daiku roll"
+    if labels.REBALANCE in claim.meta.annotations:
+        return "RebalanceRecommended", "EC2 expects that it will have to take the instance back"
     now, then = standard.hashes[pool.meta.name], claim.meta.annotations.get(labels.NODEPOOL_HASH)
     version = claim.meta.annotations.get(labels.NODEPOOL_HASH_VERSION)
     if then is not None and version == nodepool_hash.VERSION and then != now:

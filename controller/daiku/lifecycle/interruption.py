@@ -1,7 +1,8 @@
 """The end of a node that the cloud has announced: its NodeClaim is deleted at once, so that its pods leave in time.
 
 No disruption budget is asked: the machine goes whatever they say. A broken machine gets a deadline of now, so that
-neither its pods nor its volumes hold it. A recommendation is only told, unless a setting asks for more.
+neither its pods nor its volumes hold it. A recommendation is only told, unless a setting asks for more: then the node
+counts as drifted, which gets it a replacement first, and as many at a time as budgets allow.
 
 A warning is settled when nothing is left to be done about it: its NodeClaim is seen to be deleted, or there is none.
 Until then the message that brought it stays in the queue, so a crash loses nothing.
@@ -63,11 +64,11 @@ def advance(
     if claim.meta.deleted is None:
         for kind in dict.fromkeys(w.kind for w in warnings):
             reason, what = interruption.ANNOUNCED[kind]
-            normal = not interruption.ends(kind, rebalance=settings.drain_on_rebalance)
+            normal = not interruption.ends(kind)
             _announce(draft, state_node, "Normal" if normal else "Warning", reason, what)
-    ending = [
-        w.kind for w in warnings if interruption.ends(w.kind, rebalance=settings.drain_on_rebalance)
-    ]
+            if kind == interruption.REBALANCE and settings.drain_on_rebalance:
+                draft.annotations[labels.REBALANCE] = "true"
+    ending = [w.kind for w in warnings if interruption.ends(w.kind)]
     if any(kind in interruption.FORCED for kind in ending) and not _has_deadline(claim):
         # First the deadline, then the deletion: the other way round its pods might hold it.
         draft.annotations[labels.TERMINATION_TIMESTAMP] = draft.now.isoformat(
@@ -87,7 +88,9 @@ def instance_id(provider_id: str) -> str:
 
 
 def _is_open(kind: str, claim: NodeClaim, settings: Settings) -> bool:
-    if not interruption.ends(kind, rebalance=settings.drain_on_rebalance):
+    if kind == interruption.REBALANCE and settings.drain_on_rebalance:
+        return claim.meta.deleted is None and labels.REBALANCE not in claim.meta.annotations
+    if not interruption.ends(kind):
         return False
     unforced = kind in interruption.FORCED and not _has_deadline(claim)
     return claim.meta.deleted is None or unforced

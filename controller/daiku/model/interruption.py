@@ -41,6 +41,6 @@ ANNOUNCED: Final = {
 """Kind -> reason of the Event that people see, and what happened in words."""
 
 
-def ends(kind: str, *, rebalance: bool) -> bool:
-    """Whether a NodeClaim is given up for this; `rebalance`: also for a mere recommendation."""
-    return kind != NO_OP and (kind != REBALANCE or rebalance)
+def ends(kind: str) -> bool:
+    """Whether a NodeClaim is given up for this at once; a recommendation leaves time for a replacement."""
+    return kind not in {NO_OP, REBALANCE}

@@ -39,6 +39,8 @@ DISRUPTION_COMMAND: Final = "daiku.dev/disruption-command"
 DISRUPTION_MODE: Final = "daiku.dev/disruption"
 """Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
 
+REBALANCE: Final = "daiku.dev/rebalance-recommended"
+"""Annotation of a NodeClaim: EC2 expects to take its spot instance back, so it is replaced as if it had drifted."""
 SURGE: Final = "daiku.dev/surge"
 """Annotation on pod templates, namespaces and NodePools: with `true`, a pod's replacement is ready before it goes."""
 SURGING: Final = "daiku.dev/surging"

@@ -274,7 +274,7 @@ TABLE: Final = (
         _TRUTH,
         _truth,
         "settings.drain_on_rebalance",
-        "drain a spot node when EC2 recommends to, not only when it interrupts",
+        "replace a spot node when EC2 recommends to, not only when it interrupts",
     ),
     Option(
         "PREFERENCE_POLICY",

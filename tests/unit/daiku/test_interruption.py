@@ -10,6 +10,7 @@ from tests.build import NOW
 from daiku.commands import Announce, Command, DeleteNodeClaim, PatchNodeClaim
 from daiku.events import Interrupted
 from daiku.model import interruption, labels
+from daiku.model.condition import Condition
 from daiku.model.nodeclaim import NodeClaim
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
@@ -88,9 +89,42 @@ def test_a_recommendation_is_told_and_nothing_else() -> None:
 def test_a_recommendation_is_followed_when_a_setting_asks_for_it() -> None:
     settings = Settings(drain_on_rebalance=True)
 
-    plan = decide(cluster(warning(interruption.REBALANCE)), settings)
+    first = decide(cluster(warning(interruption.REBALANCE)), settings)
+    (patch,) = [c for c in first.commands if isinstance(c, PatchNodeClaim)]
+    marked = build.node_claim(capacity_type="spot", annotations={labels.REBALANCE: "true"})
+    second = decide(cluster(warning(interruption.REBALANCE), claim=marked), settings)
 
-    assert deletions(plan.commands) == [interruption.REBALANCE]
+    assert patch.annotations == {labels.REBALANCE: "true"}
+    assert deletions((*first.commands, *second.commands)) == [], "a replacement comes first"
+    assert (first.report.settled, len(second.report.settled)) == ((), 1)
+    (patch,) = [c for c in second.commands if isinstance(c, PatchNodeClaim)]
+    assert [(c.type, c.reason) for c in patch.conditions] == [("Drifted", "RebalanceRecommended")]
+
+
+def test_a_node_that_is_not_to_be_relied_on_gets_a_replacement_before_it_goes() -> None:
+    drifted = Condition(
+        type="Drifted",
+        status="True",
+        reason="RebalanceRecommended",
+        last_transition=NOW - timedelta(minutes=5),
+        observed_generation=1,
+    )
+    claim = build.node_claim(annotations={labels.REBALANCE: "true"})
+    claim = replace(claim, conditions=(*claim.conditions, drifted))
+    node = build.node(claim=claim)
+    of = build.cluster(
+        claim, node, build.pod("web-1", node=node.meta.name), build.node_pool(), build.node_class()
+    )
+
+    plan = decide(of)
+
+    begun = [
+        c.annotations[labels.DISRUPTION_COMMAND]
+        for c in plan.commands
+        if isinstance(c, PatchNodeClaim) and labels.DISRUPTION_COMMAND in (c.annotations or {})
+    ]
+    assert len(begun) == 1, "its replacement is written down, and only then made"
+    assert deletions(plan.commands) == []
 
 
 def test_a_recommendation_is_told_once() -> None:
