@@ -99,7 +99,7 @@ def _question(
         ManifestError: It cannot be read.
     """
     from daiku.api.manifests import ManifestError  # noqa: PLC0415
-    from daiku.cli import capture, files, planning  # noqa: PLC0415
+    from daiku.cli import files, planning  # noqa: PLC0415
     from daiku.explanation import Question  # noqa: PLC0415
     from daiku.runtime import clock  # noqa: PLC0415
     from daiku.settings import Settings  # noqa: PLC0415
@@ -110,6 +110,9 @@ def _question(
             source, sys.stdin.buffer, lambda name: shown.step(f"reading {name}", 0, 1), problems
         )
     else:
+        # boto3 takes a third of a second, which a saved cluster should not pay.
+        from daiku.cli import capture  # noqa: PLC0415
+
         try:
             contents = [("cluster", capture.take(surroundings.environ(), shown.step).content)]
         except capture.CaptureError as error:
