@@ -42,6 +42,8 @@ class AutoscalerArgs:
     """Have Prometheus' operator scrape it. The operator's definitions must be in the cluster."""
     monitoring: bool = False
     """Its alerts, for Prometheus' operator, and its dashboards, for Grafana's sidecar."""
+    prometheus: pulumi.Input[str] = ""
+    """Something of the operator, known once its definitions are there; for the two above."""
     priority_class: str = "system-cluster-critical"
     """Priority of its pods, above all that it makes room for."""
     crd_folder: str | None = None
@@ -73,10 +75,6 @@ class Autoscaler(pulumi.ComponentResource):
             "disruption-budget": manifests.disruption_budget(controller),
             "metrics": manifests.metrics_service(controller),
         }
-        if args.service_monitor:
-            rights["service-monitor"] = manifests.service_monitor(controller)
-        if args.monitoring:
-            rights |= monitoring.manifests(folder.parent / monitoring.FOLDER, args.namespace)
         needed = [
             objects.KubernetesObject(f"{name}-{label}", manifest, own)
             for label, manifest in {**definitions, **rights}.items()
@@ -89,8 +87,23 @@ class Autoscaler(pulumi.ComponentResource):
                 depends_on=[*needed, *outputs.before(args.cluster.system_nodes, args.role_arn)],
             ),
         )
+        watching = pulumi.ResourceOptions(parent=self, depends_on=outputs.before(args.prometheus))
+        for label, manifest in _watched(args, controller, folder).items():
+            objects.KubernetesObject(f"{name}-{label}", manifest, watching)
         self.controller = deployment.metadata["name"]
         self.register_outputs({"controller": self.controller})
+
+
+def _watched(
+    args: AutoscalerArgs, controller: manifests.Controller, folder: Path
+) -> dict[str, manifests.Manifest]:
+    """What others watch it by. The controller does not wait for it: they may come later."""
+    watched: dict[str, manifests.Manifest] = {}
+    if args.service_monitor:
+        watched["service-monitor"] = manifests.service_monitor(controller)
+    if args.monitoring:
+        watched |= monitoring.manifests(folder.parent / monitoring.FOLDER, args.namespace)
+    return watched
 
 
 def _controller(args: AutoscalerArgs) -> manifests.Controller:

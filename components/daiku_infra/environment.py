@@ -197,6 +197,7 @@ class Environment(pulumi.ComponentResource):
             self._own,
         )
         in_cluster = pulumi.ResourceOptions(parent=self, provider=self._kubernetes(cluster))
+        platform = self._platform(ref, in_cluster)
         autoscaler = Autoscaler(
             manifests.NAME,
             AutoscalerArgs(
@@ -209,10 +210,10 @@ class Environment(pulumi.ComponentResource):
                 environment=args.controller_settings,
                 service_monitor=args.service_monitor,
                 monitoring=args.monitoring,
+                prometheus=platform.prometheus if platform else "",
             ),
             in_cluster,
         )
-        self._platform(ref, in_cluster)
         pools = NodePools(
             manifests.NAME,
             NodePoolsArgs(
@@ -238,21 +239,22 @@ class Environment(pulumi.ComponentResource):
         self.node_role_arn, self.interruption_queue = nodes.role_arn, queue.queue_name
         return pools.names
 
-    def _platform(self, cluster: ClusterRef, in_cluster: pulumi.ResourceOptions) -> None:
+    def _platform(self, cluster: ClusterRef, in_cluster: pulumi.ResourceOptions) -> Platform | None:
         """The optional parts that were asked for."""
         args = self._args
-        if args.load_balancers or args.prometheus or args.keda:
-            Platform(
-                args.cluster_name,
-                PlatformArgs(
-                    cluster=cluster,
-                    identity=args.identity,
-                    load_balancers=args.load_balancers,
-                    prometheus=args.prometheus,
-                    keda=args.keda,
-                ),
-                in_cluster,
-            )
+        if not (args.load_balancers or args.prometheus or args.keda):
+            return None
+        return Platform(
+            args.cluster_name,
+            PlatformArgs(
+                cluster=cluster,
+                identity=args.identity,
+                load_balancers=args.load_balancers,
+                prometheus=args.prometheus,
+                keda=args.keda,
+            ),
+            in_cluster,
+        )
 
     def _image(self) -> pulumi.Input[str]:
         """The controller's image: given, or built."""

@@ -72,6 +72,8 @@ class Platform(pulumi.ComponentResource):
 
     releases: list[str]
     """Names of the charts that are installed."""
+    prometheus: pulumi.Output[str]
+    """Name of Prometheus' release, once its definitions are there; empty without one."""
 
     def __init__(
         self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None
@@ -86,14 +88,14 @@ class Platform(pulumi.ComponentResource):
             wanted.append((PROMETHEUS, _prometheus_values()))
         if args.keda:
             wanted.append((KEDA, {"tolerations": _TOLERATE}))
-        for chart, values in wanted:
-            self._release(name, chart, values)
-        self.releases = [chart.name for chart, _ in wanted]
-        self.register_outputs({"releases": self.releases})
+        made = {chart.name: self._release(name, chart, values) for chart, values in wanted}
+        self.releases = [*made]
+        self.prometheus = made.get(PROMETHEUS.name, pulumi.Output.from_input(""))
+        self.register_outputs({"releases": self.releases, "prometheus": self.prometheus})
 
-    def _release(self, name: str, chart: Chart, values: Mapping[str, Any]) -> None:
-        """One chart, once nodes can take its pods."""
-        kubernetes.helm.v3.Release(
+    def _release(self, name: str, chart: Chart, values: Mapping[str, Any]) -> pulumi.Output[str]:
+        """One chart, once nodes can take its pods; its name, once it is installed."""
+        release = kubernetes.helm.v3.Release(
             f"{name}-{chart.name}",
             name=chart.name,
             chart=chart.name,
@@ -108,6 +110,7 @@ class Platform(pulumi.ComponentResource):
                 parent=self, depends_on=outputs.before(self._args.cluster.system_nodes)
             ),
         )
+        return outputs.once(chart.name, release.id)
 
     def _load_balancer_values(self, name: str) -> dict[str, Any]:
         """The load balancer controller's settings, with a role that it alone may assume."""

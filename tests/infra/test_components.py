@@ -339,3 +339,12 @@ def test_nodes_may_have_a_security_group_of_their_own_and_yours_beside_it() -> N
         {"tags": {"karpenter.sh/discovery": "daiku-local"}},
         {"id": "sg-0abc"},
     ]
+
+
+def test_what_prometheus_takes_waits_for_its_operator_and_the_controller_does_not() -> None:
+    made = with_values(platform={"prometheus": True}, monitoring=True, serviceMonitor=True)
+
+    release = made.one("kubernetes:helm.sh/v3:Release").urn
+    for kind in ("PrometheusRule", "ServiceMonitor"):
+        assert release in made.needs(made.one(f"kubernetes:monitoring.coreos.com/v1:{kind}"))
+    assert release not in made.needs(made.one("kubernetes:apps/v1:Deployment"))
