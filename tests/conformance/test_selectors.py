@@ -11,7 +11,8 @@ import pytest
 from daiku.model import selectors
 from daiku.scheduling.audit import crowd
 
-LABELS = {"app": "web", "empty": ""}
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+LABELS = {"app": "web", "empty": "", OLD_ZONE: "a"}
 
 
 def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -48,6 +49,8 @@ TABLE = [
     pytest.param(
         {"matchExpressions": [expression("app", "DoesNotExist")]}, False, id="but it does"
     ),
+    pytest.param({"matchLabels": {OLD_ZONE: "a"}}, True, id="a label of the old spelling"),
+    pytest.param({"matchLabels": {OLD_ZONE: "b"}}, False, id="another value of it"),
     pytest.param(
         {
             "matchLabels": {"app": "web"},

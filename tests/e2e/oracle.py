@@ -25,6 +25,7 @@ ZONES = ("zone-a", "zone-b", "zone-c")
 GATE = "daiku.dev/oracle"
 MERGE = "application/merge-patch+json"
 SECONDS_MAX = 20.0
+LAG_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,14 @@ class Judge:
             node: Its nominated node.
             meanwhile: Done again and again while kube-scheduler judges.
         """
+        judged = self._ask(manifest, node, meanwhile)
+        if not judged.node_name and "volumes" in manifest["spec"]:
+            # It may not have heard of a volume yet that everybody else knows.
+            time.sleep(LAG_SECONDS)
+            judged = self._ask(manifest, node, meanwhile)
+        return judged
+
+    def _ask(self, manifest: Mapping[str, Any], node: str, meanwhile: Callable[[], object]) -> Pod:
         collection = f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods"
         gated = {**manifest, "spec": {**manifest["spec"], "schedulingGates": [{"name": GATE}]}}
         path = self.make(collection, gated)
