@@ -4,6 +4,8 @@ Source: Karpenter v1.14.1, pkg/errors/errors.go (sets of codes) and the reasons 
 concerned, more pools are left out than there (docs/compatibility-aws.md).
 """
 
+from pathlib import Path
+
 import pytest
 
 from daiku.cloud import errors as cloud_errors
@@ -152,3 +154,26 @@ def test_every_row_that_is_told_by_its_message_differs_from_the_plain_one() -> N
     for code, part, row in errors.SAID:
         assert errors.meaning(code, f"... {part} ...") is row
         assert errors.meaning(code, "other words") is not row
+
+
+INJECTED = Path(__file__).resolve().parents[1] / "world" / "test_aws_launch_errors.py"
+NOT_OF_LAUNCHES = {
+    "InvalidInstanceID.NotFound": "the end of a machine",
+    "InvalidInstanceID.Malformed": "the end of a machine",
+    "InvalidGroup.NotFound": "lookups: the condition says what is not found",
+    "EntityAlreadyExists": "the same as any code that nobody knows, which is injected",
+}
+"""First code of a row that no launch is answered with -> what is."""
+
+
+def test_every_row_is_injected_once_into_a_launch_and_looked_at_from_outside() -> None:
+    said = INJECTED.read_text()
+    rows: dict[errors.Meaning, list[str]] = {}
+    for code, row in errors.TABLE.items():
+        rows.setdefault(row, []).append(code)
+    for code, _, row in errors.SAID:
+        rows.setdefault(row, []).append(code)
+
+    missing = [codes for codes in rows.values() if not any(f'"{code}"' in said for code in codes)]
+
+    assert [c for c in missing if c[0] not in NOT_OF_LAUNCHES] == []
