@@ -4,13 +4,7 @@ The controller runs as its own process with the kwok cloud. Judged from outside:
 """
 
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,56 +12,15 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Journey, wait
+from tests.e2e.kwok import Controller
 
 import daiku
-from daiku_local import environment, toolchain
 
 pytestmark = pytest.mark.e2e
 REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
 REPLICAS, FEW = 40, 10
 UNPLACED = 30.0
 """Seconds that an evicted pod may take to run again: a node is there for it before it is evicted."""
-
-
-@dataclass
-class Controller:
-    """`daiku run` with the kwok cloud, started and killed at will."""
-
-    journey: Journey
-    log: Path
-    port: int = 0
-    process: subprocess.Popen[bytes] = field(init=False)
-
-    def start(self) -> None:
-        self.port, health = _free_port(), _free_port()
-        here = environment.of_commands(self.journey.here, toolchain.ensure().folder, os.environ)
-        ports = ["--metrics-port", str(self.port), "--health-probe-port", str(health)]
-        flags = ["run", "--cloud", "kwok", "--bind-address", "127.0.0.1", *ports]
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [str(Path(sys.executable).parent / "daiku"), *flags],
-                env=here | {"POD_NAMESPACE": "kube-system"},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def metrics(self) -> list[str]:
-        """The lines of its metrics."""
-        url = f"http://127.0.0.1:{self.port}/metrics"
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return answer.read().decode().splitlines()
-
-    def price(self) -> float:
-        """What it says that all nodes cost, in USD per hour."""
-        return next(
-            float(line.split()[1])
-            for line in self.metrics()
-            if line.startswith("daiku_cluster_price_usd_per_hour")
-        )
 
 
 @dataclass
@@ -198,12 +151,6 @@ def _claims(journey: Journey, selector: str = "") -> list[dict[str, Any]]:
 
 def _scale(journey: Journey, replicas: int) -> None:
     journey.run("kubectl", "scale", "deployment/shop", f"--replicas={replicas}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _node_class() -> dict[str, Any]:
