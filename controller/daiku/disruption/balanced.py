@@ -6,7 +6,8 @@ share of moving the whole NodePool.
 Source: Karpenter's ScoreMove, with its k of 2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from daiku.disruption import cost
@@ -33,8 +34,37 @@ def score(saving: float, disruption: float, total_price: float, total_disruption
     return (saving / total_price) / (disruption / total_disruption)
 
 
-def objection(candidates: Sequence[Candidate], saving: float, ground: Ground) -> str:
-    """Why a move is not worth it for one of its NodePools; empty when it is for all.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What a move is to one NodePool of policy Balanced."""
+
+    pool: str
+    worth: float
+    saves_usd_per_hour: float
+    of_usd_per_hour: float
+    """What the whole NodePool costs."""
+    disturbs: float
+    of_disturbance: float
+    """Cost of moving all of it."""
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether it reaches the threshold."""
+        return self.worth >= 1 / K
+
+    def __str__(self) -> str:
+        """In Karpenter's words."""
+        sign = ">=" if self.is_worth_it else "<"
+        saves = _percent(self.saves_usd_per_hour, self.of_usd_per_hour)
+        disturbs = _percent(self.disturbs, self.of_disturbance)
+        return (
+            f"score {self.worth:.2f} {sign} threshold {1 / K:.2f} "
+            f"(k: {K}, savings {saves}, disruption {disturbs})"
+        )
+
+
+def scores(candidates: Sequence[Candidate], saving: float, ground: Ground) -> Iterator[Score]:
+    """What a move is to each of its NodePools of policy Balanced, in the order of their names.
 
     What a move over several NodePools saves is shared out by what their nodes in it cost.
     """
@@ -49,10 +79,27 @@ def objection(candidates: Sequence[Candidate], saving: float, ground: Ground) ->
         nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name]
         whole = sum(prices.get(s.name, 0.0) for s in nodes)
         disturbance = sum(cost.of_pods(p for p in s.pods if p.is_reschedulable) for s in nodes)
-        worth = score(share, sum(c.cost for c in mine), whole, disturbance)
-        if worth < 1 / K:
+        moved = sum(c.cost for c in mine)
+        yield Score(
+            pool=name,
+            worth=score(share, moved, whole, disturbance),
+            saves_usd_per_hour=share,
+            of_usd_per_hour=whole,
+            disturbs=moved,
+            of_disturbance=disturbance,
+        )
+
+
+def objection(candidates: Sequence[Candidate], saving: float, ground: Ground) -> str:
+    """Why a move is not worth it for one of its NodePools; empty when it is for all."""
+    for each in scores(candidates, saving, ground):
+        if not each.is_worth_it:
             return (
-                f"NodePool {name} is Balanced: score {worth:.2f} < threshold {1 / K:.2f} "
-                f"(saves ${share:.4f}/h of ${whole:.4f}/h, moves {sum(c.cost for c in mine):.1f} of {disturbance:.1f})"
+                f"NodePool {each.pool} is Balanced: {each}: saves ${each.saves_usd_per_hour:.4f}/h of "
+                f"${each.of_usd_per_hour:.4f}/h, moves {each.disturbs:.1f} of {each.of_disturbance:.1f}"
             )
     return ""
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}%" if whole > 0 else "0.0%"

@@ -4,10 +4,10 @@ The what-if is prepared when it is first asked for: most ticks ask nothing of it
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from daiku.disruption import budgets, loops, moves, payback
+from daiku.disruption import budgets, fallback, loops, moves, payback
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.loops import Loop
@@ -54,6 +54,9 @@ class Ground:
     def world_with(self, gone: frozenset[str]) -> WhatIf:
         """The what-if in which these NodeClaims are gone."""
         edited = moves.as_if_gone(self.snapshot, gone)
+        short, _ = fallback.shortage(self.snapshot, self.catalogue, self.now)
+        if short:
+            edited = replace(edited, sold_out={**short, **edited.sold_out})
         return whatif.prepare(
             edited, self.catalogue, self.settings, self.placements, stop=self.stop
         )

@@ -18,11 +18,13 @@ from daiku.disruption import (
     consolidation,
     drift,
     emptiness,
+    fallback,
     loops,
     marks,
     moves,
     progress,
     record,
+    telling,
 )
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
@@ -43,7 +45,7 @@ _DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
     {
         "NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized", "Paused",
-        "Unconsolidatable", "Waits", "Disrupting", "Settling", "Loop",
+        "Unconsolidatable", "Waits", "Disrupting", "Settling", "Loop", fallback.REASON,
     }
 )  # fmt: skip
 """Reasons that end with an event or at a known time, so that looking again in between is no use."""
@@ -100,6 +102,9 @@ def plan(
         _decide(rest, ground, made, begun=bool(started))
     told = {each.node_claim: each for each in made.kept}
     made.kept = [told[name] for name in sorted(told)]
+    events, told_by_now = telling.blocked(made.kept, ground)
+    made.commands += events
+    made.looks |= told_by_now
     if any(each.reason not in _OWN_TIME for each in made.kept):
         made.wakes.append(now + _RETRY)
     return made
@@ -147,6 +152,9 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
     if _drift(rest, ground, made) or made.proposals or begun:
         return
     drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
+    rest, kept = fallback.one_at_a_time(rest, ground.moves, ground.now)
+    made.kept += kept
+    made.wakes += fallback.shortage(ground.snapshot, ground.catalogue, ground.now)[1]
     searched, look = consolidation.plan(rest, ground)
     made.commands += loops.announce(ground.loops(), ground.snapshot)
     # Of a node that has drifted, what keeps it from being replaced is the better answer.
@@ -163,6 +171,9 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
             made.commands += marks.announce(
                 by_name[name].state_node, "ConsolidationCandidate", message
             )
+        made.commands += telling.approved(
+            proposal, [by_name[name] for name in proposal.claims], ground
+        )
 
 
 def _why_not(

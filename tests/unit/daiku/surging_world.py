@@ -151,7 +151,7 @@ def surging(*objects: Any, boot: int = 20, pool: Any = None, types: Any = ()) ->
     from daiku.model.nodeclaim import NodeClaim  # noqa: PLC0415 - only this function asks for it
 
     made = Surging(
-        now=build.NOW + timedelta(minutes=5),
+        now=build.NOW + timedelta(minutes=15),
         catalogue=build.catalogue(*types),
         settings=Settings(),
         boot=timedelta(seconds=boot),

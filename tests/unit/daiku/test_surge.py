@@ -79,7 +79,7 @@ def test_drift_waits_for_the_new_pod_too() -> None:
 
 
 def test_expiry_waits_for_the_new_pod_too() -> None:
-    claim, node = running("a", expire_after=timedelta(minutes=6))
+    claim, node = running("a", expire_after=timedelta(minutes=16))
     world = surging(
         claim, node, web_pod("web-5d4c-0", node="node-a", annotations=ASKS), deployment()
     )

@@ -1,0 +1,82 @@
+"""What people are told of nodes that stay although they might go: as events, once per news and not once per tick.
+
+Source: Karpenter's DisruptionBlocked events on Node, NodeClaim and NodePool.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Final
+
+from daiku.commands import Announce
+from daiku.disruption import balanced, marks
+from daiku.disruption.candidates import Candidate
+from daiku.disruption.ground import Ground
+from daiku.report import Kept, Look, Proposal
+
+LOOK: Final = "telling"
+BLOCKED: Final = "DisruptionBlocked"
+APPROVED: Final = "ConsolidationApproved"
+_REASONS: Final = frozenset(
+    {
+        "DoNotDisrupt", "PodDoNotDisrupt", "PodDisruptionBudget", "SeveralBudgets", "NodePoolNotFound", "NoPlace",
+    }
+)  # fmt: skip
+"""Of what is said of kept nodes, what blocks a disruption that would be possible otherwise."""
+_BUDGET: Final = "Budget"
+_MOST: Final = 20
+"""Nodes per tick that are told; the others are told by the ticks that follow."""
+_AGAIN: Final = timedelta(minutes=15)
+"""What has been said is said again after this long."""
+
+
+def blocked(kept: Sequence[Kept], ground: Ground) -> tuple[list[Announce], dict[str, Look]]:
+    """What is news about nodes that are blocked, and what has been told by now, if that is anything."""
+    before = ground.snapshot.looks.get(LOOK)
+    is_old = before is None or ground.now - before.at >= _AGAIN
+    told = {} if before is None or is_old else {(k.node_claim, k.message): k for k in before.kept}
+    concerned = [k for k in kept if k.reason in _REASONS or k.reason == _BUDGET]
+    if not concerned and (before is None or not before.kept):
+        return [], {}
+    there = {(k.node_claim, k.message): k for k in concerned}
+    news = [k for key, k in there.items() if key not in told][:_MOST]
+    # What is not so any more is forgotten, so that it is news when it comes back.
+    known = [k for key, k in told.items() if key in there]
+    at = ground.now if before is None or is_old else before.at
+    look = Look(at=at, changes=-1, kept=(*known, *news), complete=True)
+    return list(_say(news, ground)), {LOOK: look}
+
+
+def approved(
+    proposal: Proposal, members: Sequence[Candidate], ground: Ground
+) -> Iterator[Announce]:
+    """Tell why a move is worth it for NodePools of policy Balanced: one node's itself, else the NodePool.
+
+    Source: Karpenter's ConsolidationApproved.
+    """
+    for each in balanced.scores(members, proposal.saves_usd_per_hour, ground):
+        if len(members) == 1:
+            yield from marks.announce(members[0].state_node, APPROVED, str(each))
+            continue
+        pool = ground.snapshot.node_pool(each.pool)
+        if pool is not None:
+            yield Announce.on(
+                "NodePool", pool.meta, type_="Normal", reason=APPROVED, message=str(each)
+            )
+
+
+def _say(news: Sequence[Kept], ground: Ground) -> Iterator[Announce]:
+    pools: dict[str, str] = {}
+    for each in news:
+        state_node = ground.snapshot.by_name.get(each.node_claim)
+        if state_node is None:
+            continue
+        if each.reason == _BUDGET:
+            pools.setdefault(state_node.nodepool, each.message)
+        else:
+            yield from marks.announce(state_node, BLOCKED, each.message)
+    for name, message in pools.items():
+        pool = ground.snapshot.node_pool(name)
+        if pool is not None:
+            yield Announce.on(
+                "NodePool", pool.meta, type_="Normal", reason=BLOCKED, message=message
+            )
