@@ -9,15 +9,17 @@ from tests.build import NOW, needs, require
 from daiku.commands import CreateNodeClaim
 from daiku.events import Object
 from daiku.model import labels
-from daiku.model.instance_type import InstanceType, Offering
+from daiku.model.instance_type import Catalogue, InstanceType, Offering
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.requirements import Requirements
 from daiku.model.topology import Spread
 from daiku.provisioning import plan
 from daiku.provisioning.plan import Provisioning
 from daiku.scheduling import problem, solver
+from daiku.scheduling.audit import reserved as reserved_audit
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
 
 ID = "karpenter.k8s.aws/capacity-reservation-id"
 LATER = NOW + timedelta(seconds=2)
@@ -142,6 +144,29 @@ def test_pools_that_share_a_reservation_do_not_make_more_nodes_than_it_has() -> 
 
     of_one = [c for c in claims_of(made) if c.requirements.get(ID).values == {"cr-1"}]
     assert len(of_one) == 1
+
+
+def test_the_audit_counts_on_its_own_and_with_what_is_on_its_way() -> None:
+    catalogue = build.catalogue(*types(reserved(2)))
+    cluster = build.cluster(
+        *build.pods(16, cpu="4"), build.node_pool(), build.node_class(), catalogue_of=catalogue
+    )
+    cluster.snapshot(NOW)
+    before = cluster.snapshot(LATER)
+    made = plan.plan(before, catalogue, Settings(), LATER)
+    creations = [c for c in made.commands if isinstance(c, CreateNodeClaim)]
+    assert len(creations) == 2
+    cluster.begin(creations[0], LATER)
+    less = build.catalogue(*types(reserved(1)))
+
+    def found(coming: list[CreateNodeClaim], snapshot: Snapshot, of: Catalogue) -> list[str]:
+        return [v.message for v in reserved_audit.check(coming, snapshot, of)]
+
+    assert found(creations, before, catalogue) == []
+    name = creations[1].node_claim.meta.name
+    said = f"NodeClaim {name}: it is number 2 on capacity reservation cr-1, which has 1 left"
+    assert found(creations, before, less) == [said]
+    assert found(creations[1:], cluster.snapshot(LATER), less) == [said]
 
 
 def test_the_node_claim_can_be_launched_in_its_reservation_only() -> None:

@@ -4,8 +4,9 @@ Everything is worked out again from the model, without arrays and without the so
 on purpose, and stricter where that is simpler: a NodeClaim must suit its pods whichever of its instance types is
 launched and wherever, and what pods ask of each other must hold once all of them are where the plan puts them.
 
-One module per question: `claims` (is a new node worth having?), `nodes` (do pods fit what is there?), `spread`,
-`affinity`, `ports`, `volumes`. They share `ground`: every place for pods there is or will be.
+One module per question: `claims` (is a new node worth having?), `reserved` (is there a machine for it?), `nodes` (do
+pods fit what is there?), `spread`, `affinity`, `ports`, `volumes`. They share `ground`: every place for pods there is
+or will be.
 
 Source: kube-scheduler's filters; karpenter.sh/v1.
 """
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from daiku.commands import Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
-from daiku.scheduling.audit import affinity, claims, ground, nodes, order, ports, volumes
+from daiku.scheduling.audit import affinity, claims, ground, nodes, order, ports, reserved, volumes
 from daiku.scheduling.audit.violation import Violation
 from daiku.state.snapshot import Snapshot
 
@@ -40,6 +41,7 @@ def audit(
     there = ground.survey(creations, placements, snapshot, catalogue)
     return (
         *claims.check(creations, snapshot, catalogue),
+        *reserved.check(creations, snapshot, catalogue),
         *nodes.check(placements, creations, snapshot),
         *ports.check(there, snapshot),
         *order.check(there),
