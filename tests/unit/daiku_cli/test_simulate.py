@@ -1,7 +1,9 @@
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,32 @@ def test_the_same_seed_gives_the_same_day_and_another_one_another(desk: Desk) ->
 
     assert first == again
     assert first != other
+
+
+def test_the_hash_seed_of_the_process_changes_nothing(desk: Desk) -> None:
+    jobs = {
+        "name": "jobs",
+        "cpu": ["500m", "1"],
+        "memory": "1Gi",
+        "perHour": 60,
+        "lasts": {"mean": "10m"},
+    }
+    day = scenario(jobs, {**WEB, "maxUnavailable": 1}, interruptions={"perHour": 2}, duration="40m")
+    types = ("--instance-types", str(desk.folder / "types.json"), "--json")
+    command = [
+        str(Path(sys.executable).parent / "daiku"),
+        "simulate",
+        desk.file("in.yaml", day, pool("spot")),
+    ]
+
+    answers = [
+        subprocess.run(
+            [*command, *types], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+
+    assert answers[0] == answers[1]
 
 
 def test_a_wave_of_interruptions_moves_every_pod_and_none_is_lost(desk: Desk) -> None:
