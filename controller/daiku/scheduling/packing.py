@@ -12,13 +12,15 @@ Letters in shapes: R resources, C classes, M classes that may share the node, T 
 (one per mix and type), L limited resources.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daiku.model import resources
 from daiku.model.requirements import Requirements
 from daiku.scheduling import columns, mixes, purchase, worths
 from daiku.scheduling.caps import Caps
@@ -27,6 +29,7 @@ from daiku.scheduling.min_values import keeps_min_values
 from daiku.scheduling.packed import PackedNode
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
+from daiku.scheduling.purchase import Bought, Purchase
 
 _JOIN_LOSS: Final = 0.97
 """Least share of worth per dollar that must be left when another requirement joins a node."""
@@ -118,16 +121,11 @@ class Packing:
         bounds: list[float] = []
         while self.residual.any() and len(bounds) < _PURCHASES_MOST:
             before = self.residual.copy()
-            bought = purchase.cheapest(
-                self.problem,
-                before,
-                templates,
-                self.per_node_usd_per_hour,
-                self.caps,
-                within={index: self._within(index) for index in templates},
-                stop=self.stop,
-            )
+            bought = self._purchase(templates, self.per_node_usd_per_hour)
             bounds.append(bought.lower_bound_usd_per_hour)
+            if self._are_too_many(bought.nodes):
+                # Of few nodes, larger ones carry more pods, whatever they cost.
+                bought = self._purchase(templates, self._dearest(templates))
             is_short = False
             for nodes in sorted(
                 bought.nodes, key=lambda n: -round(float(carries @ n.counts) / n.price, 9)
@@ -136,6 +134,40 @@ class Packing:
             if not is_short or (before == self.residual).all():
                 break
         return bounds[0] if bounds else 0.0
+
+    def _purchase(self, templates: Sequence[int], per_node_usd_per_hour: float) -> Purchase:
+        return purchase.cheapest(
+            self.problem,
+            self.residual,
+            templates,
+            per_node_usd_per_hour,
+            self.caps,
+            within={index: self._within(index) for index in templates},
+            stop=self.stop,
+        )
+
+    def _are_too_many(self, nodes: Iterable[Bought]) -> bool:
+        """Whether a limit allows fewer nodes than were bought of its NodePool."""
+        counts: Counter[int] = Counter()
+        for each in nodes:
+            counts[each.template] += each.copies
+        for index, count in counts.items():
+            limited = self.problem.templates[index].limited
+            if (
+                resources.NODES in limited
+                and self.left[index][limited.index(resources.NODES)] < count
+            ):
+                return True
+        return False
+
+    def _dearest(self, templates: Sequence[int]) -> float:
+        """What the dearest node costs that could be made."""
+        # Most classes share their list of prices.
+        lists = {
+            id(h.prices): h.prices for t in templates for h in self.problem.templates[t].hostings
+        }
+        every = np.concatenate(list(lists.values()))
+        return float(every[np.isfinite(every)].max(initial=0.0))
 
     def _within(self, index: int) -> Mask:
         """Types of which the limits of a template allow another node, shape (T,)."""
