@@ -194,6 +194,14 @@ ELSEWHERE = build.needs(build.require("kubernetes.io/metadata.name", "In", "else
     [
         pytest.param(
             Case(
+                there=[*THREE, *[("node3", foo("elsewhere"))] * 2],
+                coming=[("node4", foo(spread=(spread(),)))],
+            ),
+            [],
+            id="pods of other namespaces fill no zone",
+        ),
+        pytest.param(
+            Case(
                 there=THREE,
                 cluster=(*nodes(), *nodes({"node5": "C"}, deleted=NOW)),
                 coming=[("node4", foo(spread=(spread(),)))],

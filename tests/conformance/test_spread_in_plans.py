@@ -129,6 +129,27 @@ EVEN = ["zone-a=1", "zone-b=1", "zone-c=1"]
             id="other pods do not count",
         ),
         pytest.param(
+            web(4, spread()),
+            [build.node("going", labels_of={labels.ZONE: "zone-c"}, deleted=build.NOW)],
+            [pool("zone-a", "zone-b")],
+            ["zone-a=2", "zone-b=2"],
+            id="a zone whose only node is going",
+        ),
+        pytest.param(
+            web(4, spread(), node_selector={"disk": "ssd"}),
+            full("zone-b", 3),
+            [pool("zone-a", "zone-b", template_labels={"disk": "ssd"})],
+            ["zone-a=2", "zone-b=5"],
+            id="pods on nodes that these are not admitted to",
+        ),
+        pytest.param(
+            web(1, spread(selector=among("app", "other"))),
+            [*full("zone-a", 3, labels={"app": "other"}), *full("zone-b", 0)],
+            [pool("zone-a")],
+            ["zone-a=3", "1 stuck"],
+            id="away from a skew of pods that it is not one of",
+        ),
+        pytest.param(
             web(3, spread(selector=None)), [], [pool("zone-b")], ["zone-b=3"], id="no selector"
         ),
         pytest.param(
