@@ -35,6 +35,8 @@ _NEW_LOSS: Final = 1.01
 _WARMTH: Final = 0.01
 """How much worse a set may be that is still looked at in the beginning, as a share of its cost; shared by the root of
 the number of nodes, because a set of many changes by less at a time."""
+_CYCLE: Final = 4000
+"""Changes after which it begins anew from the best set."""
 _EXCHANGES: Final = 0.6
 """Share of changes that exchange one node for another."""
 _EMPTIES: Final = 0.75
@@ -98,14 +100,17 @@ class Keeping:
         cost = self.weighed(gone)
         best, least = gone, cost
         warmth = _WARMTH * cost / np.sqrt(len(gone))
+        cycle = min(tries, _CYCLE)
         for number in range(tries):
             if stop is not None and stop():
                 break
+            if number % cycle == 0:
+                gone, cost = best, least
             other = _changed(gone, random)
             weighed = self.weighed(other)
             worse = max(weighed - cost, 0.0)
             if worse <= 0 or random.random() < np.exp(
-                -worse / (warmth * (1 - number / tries) ** 2 + _PENNY)
+                -worse / (warmth * (1 - number % cycle / cycle) ** 2 + _PENNY)
             ):
                 gone, cost = other, weighed
                 if cost < least - _PENNY:

@@ -1,7 +1,7 @@
 """Repacking at work: several nodes make place for fewer, step by step, and the cluster is whole after each."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,8 @@ from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
 from daiku.disruption import payback, record
+from daiku.disruption.ground import Ground
+from daiku.disruption.weighing import Together
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.budget import Budget
@@ -16,6 +18,8 @@ from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
+from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
 
 OLD = build.NOW - timedelta(hours=2)
 
@@ -109,6 +113,61 @@ def test_many_nodes_go_at_once_when_their_pods_fit_on_others() -> None:
     assert not [line for line in made.log if line.startswith("CreateNodeClaim")]
     watched(made, 120)
     settled(made)
+
+
+def one_with_room(
+    pool: NodePool, *, others: int, came: datetime = OLD
+) -> tuple[Together, Snapshot]:
+    """Each of the others could be emptied into the room of one node, to which a pod came at `came`, and not two."""
+    there = [
+        *running("default-host", "c-4x", cpu="4"),
+        replace(build.pod("host", cpu="2", node="node-default-host"), scheduled=came),
+        *half_empty(others, cpu="2"),
+    ]
+    snapshot = world(*there, pool=pool).cluster.snapshot(build.NOW + timedelta(minutes=15))
+    ground = Ground(
+        snapshot=snapshot,
+        catalogue=build.catalogue(),
+        settings=Settings(),
+        placements={},
+        moves=(),
+        now=snapshot.at,
+    )
+    return Together(ground.world(), ground), snapshot
+
+
+def test_a_step_that_does_not_pay_back_is_refused() -> None:
+    together, snapshot = one_with_room(annotated(**{payback.HORIZON: "1s"}), others=2)
+
+    weighing = together.weigh((snapshot.by_name["default-00000"],))
+
+    assert "over the payback horizon" in weighing.refusal
+
+
+def test_nobody_is_moved_onto_a_node_that_is_to_be_left_in_peace() -> None:
+    pool = with_policy(consolidate_after=timedelta(minutes=5))
+    quiet, snapshot = one_with_room(pool, others=1)
+    busy, same = one_with_room(pool, others=1, came=build.NOW + timedelta(minutes=14))
+
+    onto_it = quiet.weigh((snapshot.by_name["default-00000"],))
+    elsewhere = busy.weigh((same.by_name["default-00000"],))
+
+    assert onto_it.new_nodes == ()
+    assert len(elsewhere.new_nodes) == 1
+
+
+def test_steps_that_begin_together_do_not_count_on_the_same_room() -> None:
+    together, snapshot = one_with_room(allows("100%"), others=2)
+    one, two = (snapshot.by_name[f"default-{n:05d}"] for n in range(2))
+    first = together.weigh((one,))
+    alone = together.weigh((two,))
+    together.take((one,), first)
+
+    beside = together.weigh((two,))
+
+    assert (first.new_nodes, alone.new_nodes) == ((), ())
+    assert len(beside.new_nodes) == 1
+    assert beside.saves_usd_per_hour < alone.saves_usd_per_hour
 
 
 def test_a_cluster_with_nothing_to_gain_is_not_searched_again_and_nobody_is_evicted() -> None:
