@@ -43,6 +43,10 @@ CHANGES: Final[Mapping[str, str]] = {
 """Reason of a blocker -> what would change it."""
 
 
+_Decided = tuple[Mapping[str, Kept], Mapping[str, str], str]
+"""Why each NodeClaim is kept, why others go, and what all nodes that may go could become."""
+
+
 class UnknownNameError(Exception):
     """There is no such object; the message names those that there are."""
 
@@ -123,7 +127,7 @@ def node(question: Question, name: str) -> Explanation:
         )
     if found.is_deleting:
         return _said(f"Node {name} is going.", facts, _conditions(found))
-    kept, going = _decided(cluster, question)
+    kept, going, _ = _decided(cluster, question)
     if found.claim_name in going:
         return _said(f"Node {name} is about to go.", facts, [going[found.claim_name]])
     why = kept.get(found.claim_name)
@@ -199,11 +203,11 @@ def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Expla
 def _of_pool(
     found: NodePool,
     made: Forecast,
-    decided: tuple[Mapping[str, Kept], Mapping[str, str]],
+    decided: _Decided,
     own: Sequence[StateNode],
     facts: list[tuple[str, str]],
 ) -> Explanation:
-    kept, going = decided
+    kept, going, repacked = decided
     name = found.meta.name
     new = [node for node in made.new_nodes if node.nodepool == name]
     refused = [b for each in made.unschedulable for b in each.blockers if b.nodepool == name]
@@ -221,26 +225,29 @@ def _of_pool(
             counted[reason] = counted.get(reason, 0) + 1
     facts += [(f"kept, {reason}", f"{count} nodes") for reason, count in sorted(counted.items())]
     moves = sorted({why for claim, why in going.items() if any(s.claim_name == claim for s in own)})
-    reasons = [*moves, *dict.fromkeys(str(b) for b in refused)]
+    reasons = [*([repacked] if repacked else []), *moves, *dict.fromkeys(str(b) for b in refused)]
     return _said(f"NodePool {name} is ready.", facts, reasons, _remedies(refused))
 
 
-def _decided(cluster: Cluster, question: Question) -> tuple[Mapping[str, Kept], Mapping[str, str]]:
-    """What the core says of every NodeClaim within a minute in which nothing is carried out."""
+def _decided(cluster: Cluster, question: Question) -> _Decided:
+    """What the core says of every NodeClaim within a minute in which nothing is carried out, and of all of them."""
     kept: dict[str, Kept] = {}
     going: dict[str, str] = {}
+    repacked = ""
     now = question.now
     for _ in range(TICKS_MOST):
         plan = tick(cluster.snapshot(now), question.catalogue, question.settings, now)
         cluster.planned(plan.report, now)
         kept |= {each.node_claim: each for each in plan.report.kept}
+        looked = [str(x.repacked) for x in plan.report.looks.values() if x.repacked is not None]
+        repacked = repacked or "".join(looked[:1])
         going |= {claim: str(p) for p in plan.report.proposals for claim in p.claims}
         for command in plan.commands:
             going |= _begun(command, going)
         if plan.wake_at is None or plan.wake_at > question.now + LOOKED:
             break
         now = plan.wake_at
-    return kept, going
+    return kept, going, repacked
 
 
 def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from tests import build
+from tests.unit.daiku.moving_world import running
 
 from daiku import explanation
 from daiku.events import Object
@@ -92,6 +93,28 @@ def test_a_pool_says_what_it_has_and_would_make() -> None:
     assert facts(found)["nodes"] == "1"
     assert facts(found)["limit cpu"] == "4 of 100"
     assert facts(found)["would make"].endswith("pods")
+
+
+def test_a_pool_says_what_all_its_nodes_could_become() -> None:
+    six = [
+        each
+        for n in range(6)
+        for each in (
+            *running(f"default-{n:05d}", "c-8x", cpu="8"),
+            replace(
+                build.pod(f"web-{n}", cpu="4500m", node=f"node-default-{n:05d}"),
+                scheduled=build.NOW - timedelta(hours=2),
+            ),
+        )
+    ]
+
+    found = explanation.node_pool(asked(*six), "default")
+
+    assert any(
+        each.startswith("repacking 6 of 6 nodes into 1 new ones")
+        and "from $2.3040/h to $1.5360/h; no cluster that holds their pods costs less than" in each
+        for each in found.reasons
+    )
 
 
 def test_a_pool_that_is_not_ready_says_why() -> None:
