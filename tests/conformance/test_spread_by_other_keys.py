@@ -144,6 +144,18 @@ def test_by_several_keys_at_once(keys: Sequence[str], found: dict[str, list[str]
         assert numbers == sorted(each.rpartition("=")[2] for each in domains)
 
 
+def test_a_domain_that_cannot_grow_holds_up_pods_that_are_spread_by_several_keys() -> None:
+    own = {labels.ZONE: "zone-c", labels.CAPACITY_TYPE: "spot"}
+    small = Small(
+        pods=web(4, spread(), spread(labels.CAPACITY_TYPE)),
+        there=[build.node("full", provider_id="full", cpu="0", labels_of=own)],
+        pools=[pool("zone-a", "zone-b")],
+        types=TYPES,
+    )
+
+    assert counted(small, labels.ZONE) == ["zone-a=1", "zone-b=1", "2 stuck"]
+
+
 def test_revisions_do_not_count_each_other() -> None:
     """`matchLabelKeys` has become part of each selector by then."""
     old, new = (WEB & among("revision", r) for r in "12")

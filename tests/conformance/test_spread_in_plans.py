@@ -150,6 +150,16 @@ EVEN = ["zone-a=1", "zone-b=1", "zone-c=1"]
             id="away from a skew of pods that it is not one of",
         ),
         pytest.param(
+            web(1, spread(selector=among("app", "other"), min_domains=3)),
+            [
+                *full("zone-a", 2, labels={"app": "other"}),
+                *full("zone-b", 2, labels={"app": "other"}),
+            ],
+            [pool("zone-a", "zone-b")],
+            ["zone-a=2", "zone-b=2", "1 stuck"],
+            id="away from any skew while there are fewer than minDomains",
+        ),
+        pytest.param(
             web(3, spread(selector=None)), [], [pool("zone-b")], ["zone-b=3"], id="no selector"
         ),
         pytest.param(
