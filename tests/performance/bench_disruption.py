@@ -13,12 +13,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
+from typing import Final
 
 from tests import build
 from tests.performance import bench_solve, measured
 from tests.performance.measured import Benchmark, Line
 
+from daiku import commands, events, tick
 from daiku.disruption import repack
 from daiku.disruption.steps import Movable
 from daiku.model.instance_type import Catalogue
@@ -28,6 +31,8 @@ from daiku.scheduling.whatif import WhatIf
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
+STEADY: Final = timedelta(minutes=10)
+"""How long a cluster with nothing to gain is watched."""
 MOVE_USD_PER_HOUR = (0.0, 0.01, 0.02, 0.1)
 """What moving a pod costs over the horizon; a pod of the mix costs about 0.06."""
 
@@ -37,6 +42,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(name="whatif-1200", lines=_whatif)
     big, scaled = (26_000, 0.36, 32, 7, False), (2000, 0.3, 96, 7, True)
     yield Benchmark(name="repack-1200", lines=lambda: _repack("repack-1200", *cluster(*big)))
+    yield Benchmark(name="steady-8000", lines=_steady)
     yield Benchmark(name="scaled-2000", lines=lambda: _repack("scaled-2000", *cluster(*scaled)))
 
 
@@ -139,6 +145,39 @@ def _whatif() -> Iterator[Line]:
         "sweep_seconds": round(seconds, 3),
         "nodes": len(names),
         "could_go": sum(1 for o in outcomes if o.refusal is None),
+        "peak_rss_mb": measured.peak_rss_mb(),
+    }
+
+
+def _steady() -> Iterator[Line]:
+    """Decide for ten minutes of simulated time about a cluster that is full; nothing that is written comes back."""
+    snapshot, catalogue = cluster(8000, 1.0, 32)
+    objects: list[events.Object] = [build.node_pool(), build.node_class()]
+    for state_node in snapshot.state_nodes:
+        objects += [half for half in (state_node.claim, state_node.node) if half is not None]
+        objects += [replace(pod, scheduled=build.NOW - STEADY) for pod in state_node.pods]
+    known = build.cluster(*objects, catalogue_of=catalogue)
+    now = build.NOW + timedelta(hours=1)
+    ends = now + STEADY
+    evictions = ticks = 0
+    began = time.process_time()
+    while now < ends:
+        plan = tick.tick(known.snapshot(now), known.catalogue, Settings(), now)
+        for command in plan.commands:
+            evictions += isinstance(command, commands.Evict | commands.DeleteNodeClaim)
+            known.begin(command, now)
+            known.apply(events.Done(command, now))
+        known.planned(plan.report, now)
+        ticks += 1
+        now = max(plan.wake_at or ends, now + timedelta(seconds=1))
+    seconds = time.process_time() - began
+    yield {
+        "name": "steady-8000",
+        "nodes": len(snapshot.state_nodes),
+        "ticks": ticks,
+        "cpu_seconds": round(seconds, 1),
+        "cores": round(seconds / STEADY.total_seconds(), 4),
+        "evictions": evictions,
         "peak_rss_mb": measured.peak_rss_mb(),
     }
 
