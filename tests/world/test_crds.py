@@ -1,6 +1,7 @@
 """The CRDs on a real kube-apiserver: what it takes, what it refuses and in which words, what it fills in."""
 
 import datetime as dt
+import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from daiku_local import down, toolchain, up
 pytestmark = pytest.mark.world
 
 CRDS = Path(daiku.__file__).parent / "crds"
+DISRUPTION = Path(__file__).resolve().parents[2] / "examples" / "disruption"
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,19 @@ def test_defaults_are_karpenters(client: Client) -> None:
         "httpPutResponseHopLimit": 1,
         "httpTokens": "required",
     }
+
+
+@pytest.mark.parametrize("file", sorted(DISRUPTION.glob("*.yaml")), ids=lambda f: f.name)
+def test_the_examples_of_disruption_are_taken_as_they_are(client: Client, file: Path) -> None:
+    bodies = [body for body in yaml.safe_load_all(file.read_text()) if body is not None]
+
+    for body in bodies:
+        group, plural = body["apiVersion"], f"{body['kind'].lower()}s"
+        root = f"/apis/{group}" if "/" in group else f"/api/{group}"
+        inside = "" if body["kind"] == "NodePool" else "/namespaces/default"
+        made = json.loads(client.create(f"{root}{inside}/{plural}", body, dry_run=True))
+        assert made["metadata"]["name"] == body["metadata"]["name"]
+    assert bodies
 
 
 def test_a_kwok_node_class_is_ready_from_birth(client: Client) -> None:
