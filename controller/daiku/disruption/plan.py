@@ -189,7 +189,8 @@ def _why_not(
     ]
     for each in news[:_TOLD_MOST]:
         state_node = by_name[each.node_claim].state_node
-        yield from marks.announce(state_node, each.reason, each.message)
+        also = telling.apart(state_node, ground.snapshot)
+        yield from marks.announce(state_node, each.reason, f"{each.message}{also}")
 
 
 def _drift(rest: Sequence[Candidate], ground: Ground, made: Disruption) -> bool:

@@ -11,7 +11,11 @@ from daiku.commands import Announce
 from daiku.disruption import balanced, marks
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
+from daiku.model import resources, taints
+from daiku.model.pod import Pod
 from daiku.report import Kept, Look, Proposal
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
 
 LOOK: Final = "telling"
 BLOCKED: Final = "DisruptionBlocked"
@@ -80,3 +84,31 @@ def _say(news: Sequence[Kept], ground: Ground) -> Iterator[Announce]:
             yield Announce.on(
                 "NodePool", pool.meta, type_="Normal", reason=BLOCKED, message=message
             )
+
+
+def apart(state_node: StateNode, snapshot: Snapshot) -> str:
+    """Which of its pods would have room elsewhere but for what pods ask of each other; empty when none would."""
+    for pod in state_node.pods:
+        spread = next((s for s in pod.spread if s.hard), None)
+        if not pod.is_reschedulable or not (spread or pod.pod_anti_affinity):
+            continue
+        roomy = next((s for s in snapshot.state_nodes if _has_room(s, state_node, pod)), None)
+        if roomy is None:
+            continue
+        asked = (
+            f"must spread over {spread.key} (maxSkew {spread.max_skew})"
+            if spread is not None
+            else f"keeps apart from others by {pod.pod_anti_affinity[0].key}"
+        )
+        return f"; {roomy.name} would have room for pod {pod.meta.key}, which {asked}"
+    return ""
+
+
+def _has_room(there: StateNode, leaving: StateNode, pod: Pod) -> bool:
+    """Whether `pod` fits on a node that stays, as far as amounts go."""
+    if there is leaving or there.is_leaving or there.node is None or not there.is_initialized:
+        return False
+    used = resources.add(there.used(), pod.requests)
+    return taints.untolerated(there.taints, pod.tolerations) is None and resources.fits(
+        used, there.allocatable
+    )

@@ -11,6 +11,8 @@ from daiku.disruption import fallback, telling
 from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.requirements import Requirements
+from daiku.model.topology import Spread
 
 BOTH = build.require(labels.CAPACITY_TYPE, "In", labels.ON_DEMAND, labels.SPOT)
 KIND = build.instance_type(
@@ -108,3 +110,18 @@ def test_what_blocks_a_node_is_told_once_and_again_when_it_comes_back() -> None:
     made.put(keeps)
     made.step()
     assert told() == 2
+
+
+def test_a_node_that_only_spread_keeps_is_told_which_pod_would_have_room_elsewhere() -> None:
+    wide = Spread(key=labels.HOSTNAME, max_skew=1, hard=True, selector=Requirements.of())
+    pods = [
+        build.pod(f"wide-{n}", node=f"node-{n}", cpu="3", labels={"app": "wide"}, spread=(wide,))
+        for n in "ab"
+    ]
+    large = running("a", "c-8x", cpu="8")
+    seen = build.cluster(*large, *running("b"), *pods).snapshot(build.NOW)
+    a, b = sorted(seen.state_nodes, key=lambda s: s.name)
+    assert telling.apart(a, seen) == ""
+    assert telling.apart(b, seen) == (
+        "; node-a would have room for pod default/wide-b, which must spread over kubernetes.io/hostname (maxSkew 1)"
+    )
