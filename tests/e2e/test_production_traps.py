@@ -114,6 +114,33 @@ def test_spread_that_blocks_consolidation_keeps_the_nodes_and_is_named(
     wait("it is said what is in the way", lambda: says(api, "Unconsolidatable", named), 30)
 
 
+def test_a_rolling_update_that_doubles_a_deployment_leaves_no_nodes_behind_and_evicts_hardly_anybody(
+    journey: Journey, api: Api, controller: Controller
+) -> None:
+    roller = kwok.deployment("roller", 6)
+    roller["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
+    kwok.apply(journey, roller)
+    wait("all run", lambda: len(api.node_of("roller")) == 6, 60)
+    kwok.still("the cluster is at rest", api.nodes, seconds=2 * QUIET, most=90)
+    before, evicted = controller.price(), len(api.said("Evicted"))
+
+    roller["spec"]["template"]["metadata"]["annotations"] = {"version": "2"}
+    kwok.apply(journey, roller)
+    fewest = 6
+
+    def is_rolled() -> bool:
+        nonlocal fewest
+        fewest = min(fewest, len(api.node_of("roller")))
+        notes = [p["metadata"].get("annotations", {}).get("version") for p in api.pods("roller")]
+        return notes == ["2"] * 6 and len(api.node_of("roller")) == 6
+
+    wait("the new ones run alone", is_rolled, 90, every=0.2)
+    assert fewest == 6
+    kwok.still("the cluster is at rest again", api.nodes, seconds=3 * QUIET, most=120)
+    assert controller.price() <= before * 1.001
+    assert len(api.said("Evicted")) - evicted <= 6
+
+
 def test_workflow_pods_that_are_done_leave_nothing_to_pay_for(journey: Journey, api: Api) -> None:
     job: dict[str, Any] = {
         "apiVersion": "batch/v1",
