@@ -202,3 +202,17 @@ def test_what_belongs_to_another_controller_is_left_alone_in_every_state(
     made = decide(claim, node, after=60 * MINUTE, settings=ours)
 
     assert made == []
+
+
+def test_a_node_that_went_back_to_its_birth_is_registered_again() -> None:
+    """A backup of etcd was restored, and the claim was written on what had been true before."""
+    claim = build.node_claim(initialized=False)
+    node = build.node(
+        claim=claim, registered=False, initialized=False, taints=[taints.UNREGISTERED]
+    )
+
+    (patch,) = [c for c in decide(claim, node) if isinstance(c, PatchNode)]
+
+    assert patch.labels is not None
+    assert patch.labels[labels.REGISTERED] == "true"
+    assert taints.UNREGISTERED not in (patch.taints or ())

@@ -21,6 +21,9 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         return
     if claim.is_true("Registered"):
         draft.set("Registered", "True")
+        nodes = snapshot.nodes_of.get(claim.provider_id, ())
+        # A restored backup may know the claim as registered and its Node as it was born.
+        draft.commands += [_sync(n, claim) for n in nodes if _is_newborn(n)]
         return
     nodes = snapshot.nodes_of.get(claim.provider_id, ())
     node = next(iter(nodes), None)
@@ -42,6 +45,16 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
                 "placed on it too early; let its user data register it with that taint",
             )
         draft.commands.append(_sync(node, claim))
+
+
+def _is_newborn(node: Node) -> bool:
+    """Whether nobody has registered it yet, by its own word."""
+    labelled = node.meta.labels.get(labels.REGISTERED) == "true"
+    return (
+        node.meta.deleted is None
+        and not labelled
+        and taints.includes(node.taints, taints.UNREGISTERED)
+    )
 
 
 def _sync(node: Node, claim: NodeClaim) -> PatchNode:
