@@ -1,7 +1,8 @@
 """The composition root: the only place that builds real clients, starts threads and decides how the process ends.
 
 0  asked to stop (SIGTERM, SIGINT): in-flight calls finish or are dropped, the Lease is given back
-1  a thread died, the Lease was lost, another autoscaler runs, or the cluster or the cloud cannot be reached at start
+1  a thread died, the Lease was lost, another autoscaler runs, the CRDs are too old, or the cluster or the cloud cannot
+   be reached at start
 """
 
 import functools
@@ -18,7 +19,7 @@ from daiku import cloud_choice
 from daiku.api import kinds
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import CloudProvider
-from daiku.kube import credentials, errors, lease
+from daiku.kube import credentials, errors, installed, lease
 from daiku.kube.client import Client
 from daiku.kube.pace import Pace
 from daiku.kube.record import Recorder
@@ -57,7 +58,9 @@ def run(options: Options, environ: Mapping[str, str]) -> int:
     metrics.BUILD_INFO.labels(metadata.version("daiku"), "", os.uname().machine, "").set(1)
     for sentence in options.without_effect:
         _log.warning("option without effect", reason=sentence)
-    supervisor = Supervisor(expected=(lease.ForeignHolderError, lease.LeaseLostError))
+    supervisor = Supervisor(
+        expected=(lease.ForeignHolderError, lease.LeaseLostError, installed.OldCrdError)
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: supervisor.stop.set())
     try:

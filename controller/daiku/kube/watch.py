@@ -13,7 +13,7 @@ from typing import Final
 from daiku import events
 from daiku.api import decode
 from daiku.api.kinds import Kind
-from daiku.kube import errors
+from daiku.kube import errors, installed
 from daiku.kube.backoff import Backoff
 from daiku.kube.client import Client
 from daiku.telemetry import log, metrics
@@ -93,6 +93,7 @@ class Watcher:
             )
 
     def _list(self) -> None:
+        installed.check(self.client, self.kind)
         found: dict[str, str] = {}
         version = ""
         for page in self.client.list(self.kind.path, self._query):
