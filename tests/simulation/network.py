@@ -30,6 +30,8 @@ class Client:
         self._api = process.world.api
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        if path.startswith("/openapi/"):
+            raise errors.NotFound(f"GET {path}: this API server does not describe its kinds")
         what = apiserver.target(path)
         if not what.key:
             label = (query or {}).get("labelSelector", "")

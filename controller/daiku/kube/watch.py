@@ -93,7 +93,8 @@ class Watcher:
             )
 
     def _list(self) -> None:
-        installed.check(self.client, self.kind)
+        if not self.listed.is_set():
+            installed.check(self.client, self.kind)
         found: dict[str, str] = {}
         version = ""
         for page in self.client.list(self.kind.path, self._query):

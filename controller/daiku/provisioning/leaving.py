@@ -4,7 +4,9 @@ A node that is being deleted evicts its pods one after the other, and each then 
 looked for as soon as the deletion is known: room that is there, nodes that a disruption has made for them, or new
 nodes. Which of them it is falls out of planning them beside the pods that wait, on what is there and on its way.
 
-Not planned for are pods that do not come back, and pods that hold their node up and leave nobody knows when.
+Not planned for are pods that do not come back, and pods that hold their node up and leave nobody knows when. Others
+wait behind those, or for budgets that stay empty: room is paid for, so it is not kept for longer than `KEPT_MOST`, and
+who has not left by then is planned for when it has.
 
 Source: Karpenter's GetReschedulablePods of deleting nodes. Unlike there, pods without an owner are left out: nothing
 makes them anew.
@@ -12,7 +14,8 @@ makes them anew.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from daiku.model import condition
 from daiku.model.pdb import Budgets
@@ -20,6 +23,9 @@ from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import record
+
+KEPT_MOST: Final = timedelta(minutes=5)
+"""How long after its deletion the pods of a node have places kept elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +44,11 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     # Their replacements are there already, or wait like any pod.
     surged = {state.uid: True for state in states if state is not None}
     return [
-        Leaving(pod, _since(state_node, now))
+        Leaving(pod, since)
         for state_node in snapshot.state_nodes
         if state_node.is_deleting
+        for since in (_since(state_node, now),)
+        if now - since < KEPT_MOST
         for pod in _moving(state_node, budgets, now)
         if pod.meta.uid not in surged
     ]

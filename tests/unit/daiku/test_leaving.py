@@ -190,6 +190,15 @@ def test_pods_that_run_are_not_told_that_there_is_no_place_for_them_and_are_trie
     ]
 
 
+@pytest.mark.parametrize(("seconds", "nodes"), [(299, 1), (300, 0)])
+def test_room_is_not_kept_for_a_pod_whose_node_has_been_going_for_five_minutes(
+    seconds: int, nodes: int
+) -> None:
+    waits = world(*going(running()), build.pdb(allowed=0, match=APP))
+
+    assert len(made_for(decide(waits, seconds))) == nodes
+
+
 def test_a_node_of_others_counts_too_when_it_is_deleted() -> None:
     node = build.node("theirs", deleted=NOW)
     pod = build.pod("web-0", cpu="1", node="theirs")
