@@ -180,7 +180,7 @@ def _when_leading(parts: _Parts, run: Callable[[], None]) -> None:
 def _listen(options: Options, parts: _Parts, loop: Loop) -> Callable[[], None]:
     state = health.Health(
         silent_seconds=parts.inbox.silent_seconds,
-        unready=lambda: "" if loop.is_synced else "not every kind has been listed yet",
+        unready=lambda: "" if loop.is_synced else "a kind has yet to be listed, or again",
     )
     servers = [
         health.serve(options.bind_address, options.metrics_port, {"/metrics": health.metrics}),

@@ -71,6 +71,13 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Outdated:
+    """The API server no longer says what changed of one kind: what is known of it may be wrong until it is Listed."""
+
+    kind: type[Object]
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueRefreshed:
     """Instance types, offerings and prices as they are now."""
 
@@ -151,6 +158,7 @@ Event = (
     Seen
     | Gone
     | Listed
+    | Outdated
     | CatalogueRefreshed
     | InstancesListed
     | Interrupted

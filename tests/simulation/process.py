@@ -250,7 +250,8 @@ class Process:
                 and self.lease.is_held()
             ):
                 return
-            if self.leads() and not self.loop._dirty and due is not None:
+            decides = self.loop.is_synced and self.leads()
+            if decides and not self.loop._dirty and due is not None:
                 wait = max(0.0, (due - self.now()).total_seconds())
             self.wake(max(wait, 0.001))
 

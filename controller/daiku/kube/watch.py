@@ -2,6 +2,7 @@
 
 Every path (first start, a watch that ends, a broken connection, 410 Gone, bookmarks) ends in the same three events:
 Seen, Gone, and Listed, which says that everything not named in it is gone. So the state never knows how it heard.
+One more, Outdated, comes where the server has forgotten: nothing is to be decided on what is known until it is Listed.
 An object that cannot be read is left out, counted and logged once per version; the last readable state of it stays.
 """
 
@@ -68,6 +69,7 @@ class Watcher:
         except errors.Expired:
             metrics.WATCH_RELISTS.labels(self.kind.name).inc()
             self._version = ""
+            self.put(events.Outdated(self.kind.model))
         except (errors.KubeError, decode.Unreadable) as error:
             metrics.WATCH_FAILURES.labels(self.kind.name).inc()
             wait: float = getattr(error, "retry_after_seconds", None) or backoff.wait_seconds()

@@ -51,7 +51,7 @@ class Loop:
     """Told after each tick which warnings are done with."""
     gauges: Gauges = field(default_factory=Gauges)
     is_synced: bool = False
-    """Whether every kind has been listed; others may read it."""
+    """Whether every kind has been listed, and none has to be listed again; others may read it."""
     _foreign: dict[str, bool] = field(default_factory=dict[str, bool])
     """Names of objects of other controllers that were told of."""
     _dirty: bool = True

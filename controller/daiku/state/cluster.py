@@ -93,7 +93,7 @@ class Cluster:
 
     @property
     def synced(self) -> bool:
-        """Whether every kind has been listed once."""
+        """Whether every kind has been listed, and none has to be listed again."""
         return all(self._listed.values())
 
     @property
@@ -124,6 +124,8 @@ class Cluster:
                 is_first = not self._listed[event.kind]
                 self._listed[event.kind] = True
                 return bool(lost) or is_first
+            case events.Outdated():
+                self._listed[event.kind] = False
             case events.CatalogueRefreshed():
                 if event.catalogue.version != self.catalogue.version:
                     self._deciding.unschedulable = ()

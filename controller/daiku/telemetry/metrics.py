@@ -54,7 +54,8 @@ CLUSTER_STATE_NODES: Final = Gauge(
     "karpenter_cluster_state_node_count", "Nodes that are believed to exist."
 )
 CLUSTER_STATE_SYNCED: Final = Gauge(
-    "karpenter_cluster_state_synced", "1 when every kind has been listed, else 0."
+    "karpenter_cluster_state_synced",
+    "1 when every kind has been listed and none has to be again, else 0.",
 )
 SCHEDULING_SECONDS: Final = Histogram(
     "karpenter_scheduler_scheduling_duration_seconds",

@@ -23,7 +23,7 @@ from daiku.commands import (
     PatchNode,
     TerminateInstance,
 )
-from daiku.events import Done, Failed, Gone, Launched, LaunchFailed, Listed, Seen
+from daiku.events import Done, Failed, Gone, Launched, LaunchFailed, Listed, Outdated, Seen
 from daiku.model.instance_type import LaunchOption
 from daiku.model.node import Node
 from daiku.model.pod import Pod
@@ -42,6 +42,20 @@ def test_nothing_is_synced_before_every_kind_was_listed() -> None:
 
     assert not cluster.synced
     cluster.apply(Listed(KINDS[-1], frozenset()))
+    assert cluster.synced
+
+
+def test_nothing_is_synced_while_a_kind_has_to_be_listed_again() -> None:
+    """As after a restored backup: a Node may have lost its taint while its pods are still asked to leave."""
+    cluster = build.cluster(build.node("a"))
+    for kind in KINDS:
+        cluster.apply(Listed(kind, frozenset({"a"}) if kind is Node else frozenset()))
+
+    cluster.apply(Outdated(Node))
+
+    assert not cluster.synced
+    assert [s.name for s in cluster.snapshot(NOW).state_nodes] == ["a"]
+    cluster.apply(Listed(Node, frozenset({"a"})))
     assert cluster.synced
 
 

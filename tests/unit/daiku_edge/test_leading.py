@@ -14,12 +14,14 @@ from daiku import commands, events
 from daiku.kube import errors, lease
 from daiku.kube.record import Recorder
 from daiku.model.condition import Condition
+from daiku.model.node import Node
 from daiku.runtime import loop
 from daiku.runtime.carrier import Carrier, NodeClassIndex, NotLeadingError
 from daiku.runtime.executor import Executor
 from daiku.runtime.inbox import Inbox
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
+from daiku.telemetry import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,6 +221,29 @@ def test_a_failure_says_whether_the_command_may_have_been_carried_out(
     ],
 )
 def test_how_long_the_owner_sleeps(*, leads: bool, sleeps: bool) -> None:
+    owner = _owner(leads=leads)
+    owner.is_synced = True
+
+    assert (owner.wait_seconds() == loop.IDLE_SECONDS) is sleeps
+
+
+def test_a_leader_decides_nothing_beside_a_kind_that_has_to_be_listed_again() -> None:
+    """After a restored backup Pods may be fresh and Nodes not: who goes on drains nodes that have lost their taint."""
+    owner = _owner(leads=True)
+    before = metrics.TICKS._value.get()
+
+    owner.inbox.put(events.Outdated(Node))
+    owner.step(0.0)
+    assert metrics.TICKS._value.get() == before
+    assert owner.wait_seconds() == loop.IDLE_SECONDS
+
+    owner.inbox.put(events.Listed(Node, frozenset()))
+    owner.step(0.0)
+    assert metrics.TICKS._value.get() == before + 1
+
+
+def _owner(*, leads: bool) -> loop.Loop:
+    """The owner of a state in which every kind is listed and nothing is there."""
     inbox = Inbox()
     owner = loop.Loop(
         cluster=Cluster(Settings()),
@@ -232,6 +257,4 @@ def test_how_long_the_owner_sleeps(*, leads: bool, sleeps: bool) -> None:
     )
     for kind in KINDS:
         owner.cluster.apply(events.Listed(kind, frozenset()))
-    owner.is_synced = True
-
-    assert (owner.wait_seconds() == loop.IDLE_SECONDS) is sleeps
+    return owner

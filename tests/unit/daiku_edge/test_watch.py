@@ -98,7 +98,7 @@ def _line(kind: str, body: dict[str, Any]) -> bytes:
 
 
 def _events(server: Server, folder: Path, count: int) -> list[str]:
-    """What a watcher puts, in short: +name for Seen, -name for Gone, [names] for Listed."""
+    """What a watcher puts, in short: +name for Seen, -name for Gone, [names] for Listed, ? for Outdated."""
     found: list[str] = []
     stop = threading.Event()
 
@@ -110,6 +110,8 @@ def _events(server: Server, folder: Path, count: int) -> list[str]:
                 found.append(f"-{event.key}")
             case events.Listed():
                 found.append(f"[{' '.join(sorted(event.keys))}]")
+            case events.Outdated():
+                found.append("?")
             case _:
                 raise AssertionError(event)
         if len(found) >= count:
@@ -152,14 +154,16 @@ def test_a_watch_that_ends_goes_on_from_the_last_bookmark(server: Server, tmp_pa
     assert "resourceVersion=40" in server.asked[2]
 
 
-def test_after_410_only_what_changed_is_put_again(server: Server, tmp_path: Path) -> None:
+def test_after_410_it_says_so_and_only_what_changed_is_put_again(
+    server: Server, tmp_path: Path
+) -> None:
     gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
     server.lists = [_page(5, _node("a", 1), _node("b", 2)), _page(9, _node("a", 1), _node("c", 8))]
     server.watches = [[_line("ERROR", gone)]]
 
-    found = _events(server, tmp_path, 5)
+    found = _events(server, tmp_path, 6)
 
-    assert found == ["+a@1", "+b@2", "[a b]", "+c@8", "[a c]"]
+    assert found == ["+a@1", "+b@2", "[a b]", "?", "+c@8", "[a c]"]
 
 
 def test_nonsense_in_a_watch_is_survived(server: Server, tmp_path: Path) -> None:
