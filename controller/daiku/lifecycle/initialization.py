@@ -16,28 +16,37 @@ from daiku.state.snapshot import Snapshot
 def advance(draft: Draft, snapshot: Snapshot) -> None:
     """Bring the NodeClaim nearer to being initialized."""
     claim = draft.claim
+    node = next(iter(snapshot.nodes_of.get(claim.provider_id, ())), None)
     if claim.is_true("Initialized"):
         draft.set("Initialized", "True")
+        # Somebody may have taken the label off, or a restored backup; without it the node would never be disrupted.
+        if node is not None and node.meta.deleted is None and not _is_labelled(node):
+            draft.commands.append(_label(node))
         return
     if not draft.is_true("Registered"):
         return
-    node = next(iter(snapshot.nodes_of.get(claim.provider_id, ())), None)
     if node is None:
         draft.set("Initialized", "Unknown", "NodeNotFound", "Node not registered with cluster")
         return
     missing = _missing(node, claim)
     if missing is not None:
         draft.set("Initialized", "Unknown", *missing)
-    elif node.meta.labels.get(labels.INITIALIZED) == "true":
+    elif _is_labelled(node):
         draft.set("Initialized", "True")
     else:
-        draft.commands.append(
-            PatchNode(
-                name=node.meta.name,
-                resource_version=node.meta.resource_version,
-                labels={labels.INITIALIZED: "true"},
-            )
-        )
+        draft.commands.append(_label(node))
+
+
+def _is_labelled(node: Node) -> bool:
+    return node.meta.labels.get(labels.INITIALIZED) == "true"
+
+
+def _label(node: Node) -> PatchNode:
+    return PatchNode(
+        name=node.meta.name,
+        resource_version=node.meta.resource_version,
+        labels={labels.INITIALIZED: "true"},
+    )
 
 
 def _missing(node: Node, claim: NodeClaim) -> tuple[str, str] | None:
