@@ -35,6 +35,8 @@ class Kubelets:
         self._world = world
         self._api, self._clock, self._random = world.api, world.clock, world.random
         self.by_node: dict[str, Machine] = {}
+        self._ended: dict[str, bool] = {}
+        """Pods of jobs that have done their work, by uid; an older state of the API server does not undo it."""
 
     def boot(self, machine: Machine) -> None:
         """A machine was launched; in a while its kubelet is there, if it ever is."""
@@ -67,6 +69,8 @@ class Kubelets:
             self._later(self._stop_seconds(new), lambda: self._stop(machine, change.key))
         elif new["status"].get("phase") == "Pending":
             self._later(self._random.uniform(0.3, 2), lambda: self._start(machine, change.key))
+        elif (uid := new["metadata"]["uid"]) in self._ended and not is_finished(new):
+            self._later(1.0, lambda: self._finish(machine, change.key, uid))
 
     def die(self, machine: Machine, seconds: float) -> None:
         """A kubelet falls silent, and comes back later."""
@@ -241,7 +245,9 @@ class Kubelets:
         if machine.dead:
             self._later(10.0, lambda: self._finish(machine, key, uid))
             return
-        self._world.workloads.apps[apiserver.app_of(pod)].done += 1
+        if uid not in self._ended:
+            self._ended[uid] = True
+            self._world.workloads.apps[apiserver.app_of(pod)].done += 1
         others = [c for c in pod["status"]["conditions"] if c["type"] != "Ready"]
         state = {"phase": "Succeeded", "conditions": others}
         self._api.patch(PODS, key, {"status": state}, "kubelet", "status")
