@@ -58,7 +58,8 @@ class Controller:
             return answer.read().decode().splitlines()
 
     def price(self) -> float:
-        """What it says that all nodes cost, in USD per hour."""
+        """What it says that all nodes cost, in USD per hour; metrics of the cluster are set every 5 s."""
+        time.sleep(6)
         return next(
             float(line.split()[1])
             for line in self.metrics()

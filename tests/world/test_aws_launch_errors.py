@@ -9,7 +9,7 @@ from collections.abc import Generator
 
 import pytest
 from tests.world import launch_stage
-from tests.world.launch_stage import PODS, Controller, Stage, items
+from tests.world.launch_stage import CLAIMS, PODS, Controller, Stage, items
 
 from daiku.api import encode
 
@@ -46,6 +46,11 @@ def fresh(controller: Controller) -> Generator[Stage]:
         # One that waits still would be launched for in the middle of another test.
         meta = pod["metadata"]
         controller.stage.client.delete(f"{PODS}/{meta['name']}", encode.deletion(meta["uid"]))
+    for name in controller.stage.claims():
+        # Room that other tests have left would do for a pod of this one.
+        claim = f"{CLAIMS}/{name}"
+        controller.stage.client.patch(claim, {"metadata": {"finalizers": None}})
+        controller.stage.client.delete(claim)
     controller.be("fresh")
     yield controller.stage
     controller.stage.account.weather()
