@@ -25,7 +25,8 @@ ZONES = ("zone-a", "zone-b", "zone-c")
 GATE = "daiku.dev/oracle"
 MERGE = "application/merge-patch+json"
 SECONDS_MAX = 20.0
-LAG_SECONDS = 0.5
+LAG_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""How long kube-scheduler may be behind in what it knows of volumes, on a busy machine; waited one after the other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Judge:
     api: KubernetesApi
     made: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Path and uid of what is to be removed again, in the order in which it was made."""
+    refusals: list[str] = field(default_factory=list[str])
+    """What kube-scheduler said each time that it bound a pod nowhere."""
 
     def make_nodes(self, manifests: Iterable[Mapping[str, Any]]) -> list[Node]:
         """Nodes as they are once they are ready."""
@@ -49,6 +52,8 @@ class Judge:
         manifest: Mapping[str, Any],
         node: str,
         meanwhile: Callable[[], object] = lambda: None,
+        *,
+        expected: bool = False,
     ) -> Pod:
         """The pod after kube-scheduler was asked about `node`: bound there, or elsewhere, or nowhere.
 
@@ -56,11 +61,14 @@ class Judge:
             manifest: The pod.
             node: Its nominated node.
             meanwhile: Done again and again while kube-scheduler judges.
+            expected: Whether it should be bound. A refusal of a pod with volumes is asked about again then, as
+                kube-scheduler may not have heard of a volume yet that everybody else knows; a lasting one stays.
         """
         judged = self._ask(manifest, node, meanwhile)
-        if not judged.node_name and "volumes" in manifest["spec"]:
-            # It may not have heard of a volume yet that everybody else knows.
-            time.sleep(LAG_SECONDS)
+        for lag in LAG_SECONDS if expected and "volumes" in manifest["spec"] else ():
+            if judged.node_name:
+                break
+            time.sleep(lag)
             judged = self._ask(manifest, node, meanwhile)
         return judged
 
@@ -75,8 +83,10 @@ class Judge:
             meanwhile()
             return self.api.get(path)
 
-        judged = decode.pod(json.dumps(until(look, _is_judged)).encode())
+        seen = until(look, _is_judged)
+        judged = decode.pod(json.dumps(seen).encode())
         if not judged.node_name:
+            self.refusals.extend(c.get("message", "") for c in items(seen, "status", "conditions"))
             # As long as it waits, kube-scheduler keeps room for it on the nominated node.
             self.api.delete(path, uid=judged.meta.uid, grace_seconds=0)
             until(lambda: self._is_gone(path), bool)

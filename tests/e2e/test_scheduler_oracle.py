@@ -99,10 +99,11 @@ def test_the_audit_agrees_with_kube_scheduler(seed: int, judge: Judge) -> None:
         pod = read(manifest)
         found = objections(pod, target, nodes, bound, storage.objects())
 
-        judged = judge.place(manifest, target, storage.serve)
+        judged = judge.place(manifest, target, storage.serve, expected=not found)
 
         assert (not found) is (judged.node_name == target), (
-            f"seed {seed}: on {target}, {json.dumps(manifest)}; the audit says {found}; bound: "
+            f"seed {seed}: on {target}, {json.dumps(manifest)}; the audit says {found}, "
+            f"kube-scheduler {judge.refusals[-1:]}; bound: "
             f"{[(p.meta.name, dict(p.meta.labels), p.node_name, p.volume_claims) for p in bound]}"
         )
         if judged.node_name:
@@ -187,8 +188,10 @@ def test_kube_scheduler_places_every_pod_where_the_plan_does(seed: int, judge: J
     placed = solved.homes(made)
     storage.zone_of.update({n.meta.name: n.meta.labels.get(labels.ZONE, "") for n in nodes})
     for key in in_order(placed, pods, nodes, volumes):
-        assert judge.place(manifests[key], placed[key], storage.serve).node_name == placed[key], (
-            f"seed {seed}: {key} on {placed[key]} of {placed}; {json.dumps(manifests[key])}"
+        judged = judge.place(manifests[key], placed[key], storage.serve, expected=True)
+        assert judged.node_name == placed[key], (
+            f"seed {seed}: {key} on {placed[key]} of {placed}; {json.dumps(manifests[key])}; "
+            f"kube-scheduler: {judge.refusals[-1:]}"
         )
 
 
