@@ -2,145 +2,43 @@
 
 import json
 import os
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import manifests
 from tests.e2e.conftest import Journey, wait
+from tests.manifests import Json
+from tests.running import Controller
 
-import daiku
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
 from daiku_local import environment, toolchain
 
-REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-Json = dict[str, Any]
 
-
-@dataclass
-class Controller:
-    """`daiku run` with the kwok cloud, started and killed at will."""
-
-    journey: Journey
-    log: Path
-    port: int = 0
-    process: subprocess.Popen[bytes] = field(init=False)
-
-    def start(self) -> None:
-        self.port, health = _free_port(), _free_port()
-        here = environment.of_commands(self.journey.here, toolchain.ensure().folder, os.environ)
-        ports = ["--metrics-port", str(self.port), "--health-probe-port", str(health)]
-        flags = ["run", "--cloud", "kwok", "--bind-address", "127.0.0.1", *ports]
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [str(Path(sys.executable).parent / "daiku"), *flags],
-                env=here | {"POD_NAMESPACE": "kube-system"},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def metrics(self) -> list[str]:
-        """The lines of its metrics."""
-        url = f"http://127.0.0.1:{self.port}/metrics"
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return answer.read().decode().splitlines()
-
-    def price(self) -> float:
-        """What it says that all nodes cost, in USD per hour; metrics of the cluster are set every 5 s."""
-        time.sleep(6)
-        return next(
-            float(line.split()[1])
-            for line in self.metrics()
-            if line.startswith("daiku_cluster_price_usd_per_hour")
-        )
+def price(controller: Controller) -> float:
+    """What it says that all nodes cost, in USD per hour; metrics of the cluster are set every 5 s."""
+    time.sleep(6)
+    return controller.metric("daiku_cluster_price_usd_per_hour")
 
 
 def run(journey: Journey, folders: pytest.TempPathFactory, *bodies: Json) -> Iterator[Controller]:
     """The controller on a cluster with our CRDs, a node class and `bodies`; killed at the end."""
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        journey.run("kubectl", "create", "-f", str(file))
-    folder = folders.mktemp("controller")
-    for body in (node_class(), *bodies):
-        wait("a new kind is served", lambda body=body: apply(journey, body, check=False), 60)
-    made = Controller(journey, folder / "controller.log")
+    here = environment.of_commands(journey.here, toolchain.ensure().folder, os.environ)
+    manifests.install(Client(Credentials(here)), manifests.node_class(), *bodies)
+    made = Controller(here, folders.mktemp("controller") / "controller.log")
     made.start()
     yield made
-    if made.process.poll() is None:
-        made.kill()
+    made.kill()
 
 
-def apply(journey: Journey, body: Json, *, check: bool = True) -> bool:
+def apply(journey: Journey, body: Json) -> None:
     """Have an object be like this."""
     file = journey.folder.parent / f"{body['kind']}-{body['metadata']['name']}.json"
     file.write_text(json.dumps(body))
-    arguments = ("local", "exec", "--", "kubectl", "apply", "-f", str(file))
-    return journey.daiku(*arguments, check=check).returncode == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def node_class() -> Json:
-    """The node class of all NodePools here."""
-    return {
-        "apiVersion": f"{REF['group']}/v1alpha1",
-        "kind": REF["kind"],
-        "metadata": {"name": REF["name"]},
-    }
-
-
-def node_pool(name: str = "default", **disruption: Any) -> Json:
-    """A NodePool of on-demand nodes that consolidates after five seconds."""
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {
-            "template": {"spec": {"nodeClassRef": REF, "requirements": [
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-                {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-            ]}},
-            "disruption": {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}], **disruption},
-        },
-    }  # fmt: skip
-
-
-def deployment(name: str, replicas: int, *, cpu: str = "900m", **template: Any) -> Json:
-    """A Deployment; `template` goes into the pods' spec, `annotations` to their metadata."""
-    annotations = template.pop("annotations", {})
-    labels = {"app": name}
-    container = {
-        "name": name,
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "resources": {"requests": {"cpu": cpu, "memory": "256Mi"}},
-    }
-    pod = {"terminationGracePeriodSeconds": 1, "containers": [container], **template}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": pod},
-        },
-    }
+    journey.run("kubectl", "apply", "-f", str(file))
 
 
 @dataclass

@@ -7,17 +7,15 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import manifests
+from tests.e2e import kwok
 from tests.e2e.conftest import Journey, wait
-from tests.e2e.kwok import Controller
-
-import daiku
+from tests.running import Controller
 
 pytestmark = pytest.mark.e2e
-REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
 REPLICAS, FEW = 40, 10
 UNPLACED = 30.0
 """Seconds that an evicted pod may take to run again: a node is there for it before it is evicted."""
@@ -49,23 +47,7 @@ class Watcher:
 
 @pytest.fixture(scope="module")
 def controller(journey: Journey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        journey.run("kubectl", "create", "-f", str(file))
-    folder = tmp_path_factory.mktemp("consolidation")
-    for number, body in enumerate((_node_class(), _node_pool(), _shop())):
-        file = folder / f"{number}.json"
-        file.write_text(json.dumps(body))
-        wait("a new kind is served", lambda file=file: _applied(journey, file), 60)
-    made = Controller(journey, folder / "controller.log")
-    made.start()
-    yield made
-    if made.process.poll() is None:
-        made.kill()
-
-
-def _applied(journey: Journey, file: Path) -> bool:
-    done = journey.daiku("local", "exec", "--", "kubectl", "apply", "-f", str(file), check=False)
-    return done.returncode == 0
+    yield from kwok.run(journey, tmp_path_factory, manifests.node_pool(), _shop())
 
 
 def test_after_a_scale_down_nodes_become_fewer_and_cheaper_and_every_pod_keeps_a_place(
@@ -74,7 +56,7 @@ def test_after_a_scale_down_nodes_become_fewer_and_cheaper_and_every_pod_keeps_a
     watcher = Watcher(journey)
     _scale(journey, REPLICAS)
     wait(f"{REPLICAS} pods running", lambda: watcher.running() == REPLICAS, 120)
-    full = controller.price()
+    full = kwok.price(controller)
 
     _scale(journey, FEW)
     wait("the others gone", lambda: len(watcher.look()) == FEW, 60)
@@ -82,7 +64,7 @@ def test_after_a_scale_down_nodes_become_fewer_and_cheaper_and_every_pod_keeps_a
     _settled(journey, watcher)
 
     assert watcher.running() == FEW
-    assert controller.price() < full * 0.5
+    assert kwok.price(controller) < full * 0.5
     assert watcher.longest < UNPLACED
     assert _left_over(journey) == []
 
@@ -105,18 +87,14 @@ def test_drifted_nodes_are_replaced_although_the_controller_dies_on_the_way(
     assert _left_over(journey) == []
 
 
-def _settled(journey: Journey, watcher: Watcher, still: float = 40.0) -> None:
+def _settled(journey: Journey, watcher: Watcher) -> None:
     """Wait until nothing about the nodes has changed for a while."""
-    seen: list[Any] = [None, time.monotonic()]
 
-    def is_still() -> bool:
+    def names() -> list[str]:
         watcher.look()
-        names = sorted(c["metadata"]["name"] for c in _claims(journey))
-        if names != seen[0]:
-            seen[:] = [names, time.monotonic()]
-        return time.monotonic() - seen[1] > still
+        return sorted(c["metadata"]["name"] for c in _claims(journey))
 
-    wait("moves come to an end", is_still, 300)
+    kwok.still("moves come to an end", names, seconds=40, most=300)
 
 
 def _all_blue(journey: Journey, watcher: Watcher) -> bool:
@@ -153,30 +131,6 @@ def _scale(journey: Journey, replicas: int) -> None:
     journey.run("kubectl", "scale", "deployment/shop", f"--replicas={replicas}")
 
 
-def _node_class() -> dict[str, Any]:
-    return {
-        "apiVersion": f"{REF['group']}/v1alpha1",
-        "kind": REF["kind"],
-        "metadata": {"name": REF["name"]},
-    }
-
-
-def _node_pool() -> dict[str, Any]:
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default"},
-        "spec": {
-            "template": {"spec": {"nodeClassRef": REF, "requirements": [
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-                {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-            ]}},
-            "disruption": {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}]},
-        },
-    }  # fmt: skip
-
-
 def _shop() -> dict[str, Any]:
     """Pods of which ten fit on one node only if they are moved together; at most four of a node at first."""
     spread = {
@@ -185,25 +139,4 @@ def _shop() -> dict[str, Any]:
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": {"app": "shop"}},
     }
-    container = {
-        "name": "shop",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "resources": {"requests": {"cpu": "900m", "memory": "1Gi"}},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "shop"},
-        "spec": {
-            "replicas": 0,
-            "selector": {"matchLabels": {"app": "shop"}},
-            "template": {
-                "metadata": {"labels": {"app": "shop"}},
-                "spec": {
-                    "terminationGracePeriodSeconds": 1,
-                    "topologySpreadConstraints": [spread],
-                    "containers": [container],
-                },
-            },
-        },
-    }
+    return manifests.deployment("shop", 0, memory="1Gi", topologySpreadConstraints=[spread])

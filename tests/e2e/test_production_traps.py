@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests import manifests
 from tests.e2e import kwok
 from tests.e2e.conftest import Journey, wait
-from tests.e2e.kwok import Api, Controller
+from tests.e2e.kwok import Api
+from tests.running import Controller
 
 from daiku.model import labels
 
@@ -22,7 +24,7 @@ QUIET = 12.0
 
 @pytest.fixture(scope="module")
 def controller(journey: Journey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
-    yield from kwok.run(journey, tmp_path_factory, kwok.node_pool())
+    yield from kwok.run(journey, tmp_path_factory, manifests.node_pool())
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_a_batch_stateful_set_is_left_to_finish_and_then_moves_one_pod_at_a_time
     journey: Journey, api: Api
 ) -> None:
     """A drifted node waits for as long as its pods must not be disrupted."""
-    batch: dict[str, Any] = kwok.deployment(
+    batch: dict[str, Any] = manifests.deployment(
         "batch", 2, cpu="3", annotations={labels.DO_NOT_DISRUPT: "true"}
     )
     batch["kind"] = "StatefulSet"
@@ -72,11 +74,11 @@ def test_a_batch_stateful_set_is_left_to_finish_and_then_moves_one_pod_at_a_time
 def test_a_single_replica_with_a_budget_keeps_its_node_says_so_and_moves_when_it_may_surge(
     journey: Journey, api: Api
 ) -> None:
-    kwok.apply(journey, kwok.deployment("single", 1))
+    kwok.apply(journey, manifests.deployment("single", 1))
     kwok.apply(journey, budget("single", {"minAvailable": 1}))
     wait("it runs", lambda: len(api.node_of("single")) == 1, 60)
     before = api.node_of("single")
-    kwok.apply(journey, kwok.deployment("big", 1, cpu="6"))
+    kwok.apply(journey, manifests.deployment("big", 1, cpu="6"))
     wait("the big one runs", lambda: len(api.node_of("big")) == 1, 60)
     wait("its node says why it stays", lambda: says(api, "DisruptionBlocked", "default/single"), 45)
     assert api.node_of("single") == before
@@ -105,7 +107,9 @@ def test_spread_that_blocks_consolidation_keeps_the_nodes_and_is_named(
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "wide"}},
     }
-    kwok.apply(journey, kwok.deployment("wide", 3, cpu="300m", topologySpreadConstraints=[spread]))
+    kwok.apply(
+        journey, manifests.deployment("wide", 3, cpu="300m", topologySpreadConstraints=[spread])
+    )
     wait("each runs on a node of its own", lambda: len(set(api.node_of("wide"))) == 3, 60)
     uids = {p["metadata"]["uid"] for p in api.pods("wide")}
     kwok.still("nothing moves", api.nodes, seconds=QUIET, most=60)
@@ -117,12 +121,12 @@ def test_spread_that_blocks_consolidation_keeps_the_nodes_and_is_named(
 def test_a_rolling_update_that_doubles_a_deployment_leaves_no_nodes_behind_and_evicts_hardly_anybody(
     journey: Journey, api: Api, controller: Controller
 ) -> None:
-    roller = kwok.deployment("roller", 6)
+    roller = manifests.deployment("roller", 6)
     roller["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
     kwok.apply(journey, roller)
     wait("all run", lambda: len(api.node_of("roller")) == 6, 60)
     kwok.still("the cluster is at rest", api.nodes, seconds=2 * QUIET, most=90)
-    before, evicted = controller.price(), len(api.said("Evicted"))
+    before, evicted = kwok.price(controller), len(api.said("Evicted"))
 
     roller["spec"]["template"]["metadata"]["annotations"] = {"version": "2"}
     kwok.apply(journey, roller)
@@ -137,7 +141,7 @@ def test_a_rolling_update_that_doubles_a_deployment_leaves_no_nodes_behind_and_e
     wait("the new ones run alone", is_rolled, 90, every=0.2)
     assert fewest == 6
     kwok.still("the cluster is at rest again", api.nodes, seconds=3 * QUIET, most=120)
-    assert controller.price() <= before * 1.001
+    assert kwok.price(controller) <= before * 1.001
     assert len(api.said("Evicted")) - evicted <= 6
 
 
@@ -156,7 +160,7 @@ def test_workflow_pods_that_are_done_leave_nothing_to_pay_for(journey: Journey, 
 
 def template() -> dict[str, Any]:
     """Pods of the workflow, which must not be moved while they run."""
-    made = kwok.deployment("workflow", 0, cpu="1", annotations={labels.DO_NOT_DISRUPT: "true"})
+    made = manifests.deployment("workflow", 0, cpu="1", annotations={labels.DO_NOT_DISRUPT: "true"})
     pod: dict[str, Any] = made["spec"]["template"]
     pod["spec"]["restartPolicy"] = "Never"
     return pod

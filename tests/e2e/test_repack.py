@@ -10,19 +10,18 @@ of them finds it. The pods' PodDisruptionBudget holds at every look.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e import test_consolidation as consolidation
+from tests import manifests
+from tests.e2e import kwok
 from tests.e2e.conftest import Journey, wait
-from tests.e2e.test_consolidation import Controller
-
-import daiku
+from tests.running import Controller
 
 pytestmark = pytest.mark.e2e
 PODS, AVAILABLE = 6, 5
 PRICES = {"medium": 0.40, "large": 0.70}
+TYPE = "node.kubernetes.io/instance-type"
 CPUS = {"medium": "8", "large": "20"}
 """Of pods that ask for 4.5 a medium node holds one, a large one four."""
 
@@ -51,26 +50,12 @@ def controller(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch_module: pytest.MonkeyPatch,
 ) -> Iterator[Controller]:
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        journey.run("kubectl", "create", "-f", str(file))
-    folder = tmp_path_factory.mktemp("repack")
-    types = folder / "types.json"
+    types = tmp_path_factory.mktemp("repack") / "types.json"
     types.write_text(json.dumps([_type(name) for name in PRICES]))
     monkeypatch_module.setenv("INSTANCE_TYPES_FILE_PATH", str(types))
-    node_class = {
-        "apiVersion": f"{consolidation.REF['group']}/v1alpha1",
-        "kind": consolidation.REF["kind"],
-        "metadata": {"name": consolidation.REF["name"]},
-    }
-    for number, body in enumerate((node_class, _node_pool(["medium"]), _shop(), _budget())):
-        file = folder / f"{number}.json"
-        file.write_text(json.dumps(body))
-        wait("a new kind is served", lambda file=file: _applied(journey, file), 60)
-    made = Controller(journey, folder / "controller.log")
-    made.start()
-    yield made
-    if made.process.poll() is None:
-        made.kill()
+    shop = manifests.deployment("shop", PODS, cpu="4500m", memory="1Gi")
+    pool = manifests.node_pool(only={TYPE: ["medium"]})
+    yield from kwok.run(journey, tmp_path_factory, pool, shop, _budget())
 
 
 @pytest.fixture(scope="module")
@@ -80,21 +65,19 @@ def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
 
 
 def test_six_half_empty_nodes_become_two_or_three_and_the_budget_of_their_pods_holds(
-    journey: Journey, controller: Controller, tmp_path: Path
+    journey: Journey, controller: Controller
 ) -> None:
     seen = Fewest(journey)
     wait(f"{PODS} pods ready", lambda: seen.look() == PODS, 120)
     assert sorted(_types(journey)) == ["medium"] * PODS
     seen.ready.clear()
 
-    opened = tmp_path / "pool.json"
-    opened.write_text(json.dumps(_node_pool(["medium", "large"])))
-    assert _applied(journey, opened)
+    kwok.apply(journey, manifests.node_pool(only={TYPE: ["medium", "large"]}))
     wait("two or three large nodes", lambda: _is_settled(journey, seen), 240)
 
     assert seen.look() == PODS
     assert min(seen.ready) >= AVAILABLE
-    assert controller.price() == pytest.approx(len(_types(journey)) * PRICES["large"])
+    assert kwok.price(controller) == pytest.approx(len(_types(journey)) * PRICES["large"])
     decided = _metric(controller, "karpenter_voluntary_disruption_decisions_total")
     assert any('consolidation_type="repack"' in line for line in decided)
 
@@ -107,16 +90,11 @@ def _is_settled(journey: Journey, seen: Fewest) -> bool:
 
 def _types(journey: Journey) -> list[str]:
     claims: Any = journey.kubectl("get", "nodeclaims")["items"]
-    return [c["metadata"]["labels"].get("node.kubernetes.io/instance-type", "") for c in claims]
+    return [c["metadata"]["labels"].get(TYPE, "") for c in claims]
 
 
 def _metric(controller: Controller, name: str) -> list[str]:
     return [line for line in controller.metrics() if line.startswith(name)]
-
-
-def _applied(journey: Journey, file: Path) -> bool:
-    done = journey.daiku("local", "exec", "--", "kubectl", "apply", "-f", str(file), check=False)
-    return done.returncode == 0
 
 
 def _type(name: str) -> dict[str, Any]:
@@ -130,43 +108,6 @@ def _type(name: str) -> dict[str, Any]:
         "operatingSystems": ["linux"],
         "resources": {"cpu": CPUS[name], "memory": "64Gi", "pods": "110"},
         "offerings": [{"Price": PRICES[name], "Available": True, "Requirements": needs}],
-    }
-
-
-def _node_pool(types: list[str]) -> dict[str, Any]:
-    key = "node.kubernetes.io/instance-type"
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default"},
-        "spec": {
-            "template": {"spec": {"nodeClassRef": consolidation.REF, "requirements": [
-                {"key": key, "operator": "In", "values": types},
-                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-            ]}},
-            "disruption": {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}]},
-        },
-    }  # fmt: skip
-
-
-def _shop() -> dict[str, Any]:
-    container = {
-        "name": "shop",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "resources": {"requests": {"cpu": "4500m", "memory": "1Gi"}},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "shop"},
-        "spec": {
-            "replicas": PODS,
-            "selector": {"matchLabels": {"app": "shop"}},
-            "template": {
-                "metadata": {"labels": {"app": "shop"}},
-                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]},
-            },
-        },
     }
 
 

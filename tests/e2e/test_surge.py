@@ -7,9 +7,11 @@ which is asked many times a second.
 from collections.abc import Iterator
 
 import pytest
+from tests import manifests
 from tests.e2e import kwok
 from tests.e2e.conftest import Journey, wait
-from tests.e2e.kwok import Api, Controller, Endpoints
+from tests.e2e.kwok import Api, Endpoints
+from tests.running import Controller
 
 from daiku.model import labels
 
@@ -25,10 +27,10 @@ SERVICE = {
 
 @pytest.fixture(scope="module")
 def controller(journey: Journey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
-    solo = kwok.deployment("solo", 1, annotations={labels.SURGE: "true"})
-    big = kwok.deployment("big", 0, cpu="6")
+    solo = manifests.deployment("solo", 1, annotations={labels.SURGE: "true"})
+    big = manifests.deployment("big", 0, cpu="6")
     solo["spec"]["minReadySeconds"] = 2
-    yield from kwok.run(journey, tmp_path_factory, kwok.node_pool(), SERVICE, big, solo)
+    yield from kwok.run(journey, tmp_path_factory, manifests.node_pool(), SERVICE, big, solo)
 
 
 @pytest.fixture(scope="module")

@@ -6,22 +6,20 @@ Takes a quarter of an hour or more, nearly all of it Kubernetes's own. Linux onl
 """
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests import manifests
 from tests.performance.measured import Benchmark, Line
+from tests.running import DAIKU, Controller
 
-import daiku
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
 from daiku_local import environment, toolchain, world
@@ -33,8 +31,6 @@ POPULATED_SECONDS = 2400.0
 """How long the world may take to have all its pods running."""
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 POOL = "/apis/karpenter.sh/v1/nodepools/default"
-REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-DAIKU = str(Path(sys.prefix) / "bin" / "daiku")
 
 
 def benchmarks() -> Iterator[Benchmark]:
@@ -42,36 +38,8 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(name="controller-1000", lines=_lines)
 
 
-@dataclass
-class Controller:
-    """`daiku run` with the kwok cloud."""
-
-    environment: dict[str, str]
-    log: Path
-    port: int = 0
-    process: subprocess.Popen[bytes] = field(init=False)
-
-    def start(self) -> None:
-        self.port, health = _free_port(), _free_port()
-        ports = ["--metrics-port", str(self.port), "--health-probe-port", str(health)]
-        flags = ["run", "--cloud", "kwok", "--bind-address", "127.0.0.1", *ports]
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [DAIKU, *flags], env=self.environment, stdout=output, stderr=subprocess.STDOUT
-            )
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
-
-    def metric(self, name: str) -> float:
-        """One that has no labels; 0 while nobody answers."""
-        with suppress(OSError):
-            url = f"http://127.0.0.1:{self.port}/metrics"
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                lines = answer.read().decode().splitlines()
-            return next((float(x.split()[1]) for x in lines if x.startswith(f"{name} ")), 0.0)
-        return 0.0
+class Measured(Controller):
+    """A controller whose process is looked at."""
 
     def cpu_seconds(self) -> float:
         after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -103,7 +71,7 @@ def _lines() -> Iterator[Line]:
         yield _more(client, controller)
 
 
-def _steady(controller: Controller) -> Line:
+def _steady(controller: Measured) -> Line:
     began, cpu = time.monotonic(), controller.cpu_seconds()
     ticks = controller.metric("daiku_ticks_total")
     time.sleep(STEADY_SECONDS)
@@ -118,11 +86,10 @@ def _steady(controller: Controller) -> Line:
     }
 
 
-def _more(client: Client, controller: Controller) -> Line:
+def _more(client: Client, controller: Measured) -> Line:
     """2,000 pods wait for a limit to go; then until the last NodeClaim for them is there."""
     client.patch(POOL, {"spec": {"limits": {"nodes": "1"}}})
-    body = _deployment(DEPLOYMENTS, MORE)
-    client.create("/apis/apps/v1/namespaces/default/deployments", body)
+    client.create(manifests.PATHS["Deployment"], _deployment(DEPLOYMENTS, MORE))
     _until("the pods are there", lambda: len(_pods(client)) == DEPLOYMENTS * PODS_EACH + MORE)
     time.sleep(15)
     before = len(_items(client, CLAIMS))
@@ -144,7 +111,7 @@ def _more(client: Client, controller: Controller) -> Line:
 
 
 @contextmanager
-def _world() -> Generator[tuple[Client, Controller]]:
+def _world() -> Generator[tuple[Client, Measured]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "world"
         here = {**os.environ, "DAIKU_WORLD": str(folder), "NO_COLOR": "1"}
@@ -153,83 +120,33 @@ def _world() -> Generator[tuple[Client, Controller]]:
             found = world.load(folder)
             inside = environment.of_commands(found, toolchain.ensure().folder, os.environ)
             client = Client(Credentials(inside))
-            _populate(client, inside)
-            controller = Controller(inside | {"POD_NAMESPACE": "kube-system"}, folder / "c.log")
+            _populate(client)
+            controller = Measured(inside, folder / "c.log")
             controller.start()
             try:
                 yield client, controller
             finally:
-                controller.process.kill()
-                controller.process.wait()
+                controller.kill()
         finally:
             down = [DAIKU, "local", "down"]
             subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
 
 
-def _populate(client: Client, inside: dict[str, str]) -> None:
-    crds = sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml"))
-    for file in crds:
-        subprocess.run(
-            ["kubectl", "create", "-f", str(file)], env=inside, check=True, capture_output=True
-        )
-    kinds = {
-        "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses": {
-            "apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": REF["kind"], "metadata": {"name": "default"},
-        },
-        "/apis/karpenter.sh/v1/nodepools": _node_pool(),
-    }  # fmt: skip
-    for path, body in kinds.items():
-        _until(f"{path} takes objects", lambda path=path, body=body: _is_taken(client, path, body))
-    for number in range(DEPLOYMENTS):
-        body = _deployment(number, PODS_EACH)
-        client.create("/apis/apps/v1/namespaces/default/deployments", body)
+def _populate(client: Client) -> None:
+    pool = manifests.node_pool(
+        only={"karpenter.kwok.sh/instance-cpu": ["16"]},
+        consolidateAfter="30s",
+        budgets=[{"nodes": "10%"}],
+    )
+    apps = [_deployment(number, PODS_EACH) for number in range(DEPLOYMENTS)]
+    manifests.install(client, manifests.node_class(), pool, *apps)
 
 
-def _is_taken(client: Client, path: str, body: dict[str, Any]) -> bool:
-    with suppress(Exception):
-        client.create(path, body)
-        return True
-    return False
-
-
-def _node_pool() -> dict[str, Any]:
-    requirements = [
-        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-        {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-        {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-        {"key": "karpenter.kwok.sh/instance-cpu", "operator": "In", "values": ["16"]},
-    ]
-    template = {"nodeClassRef": REF, "requirements": requirements}
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default"},
-        "spec": {"template": {"spec": template}, "disruption": {"consolidateAfter": "30s"}},
-    }
-
-
-def _deployment(number: int, replicas: int) -> dict[str, Any]:
+def _deployment(number: int, replicas: int) -> manifests.Json:
     """Twenty of its pods and those like it fill a node of 16 cores."""
+    env = {f"SETTING_{n}": "x" * 20 for n in range(10)}
     name = f"app-{number:02d}"
-    container = {
-        "name": "main",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "env": [{"name": f"SETTING_{n}", "value": "x" * 20} for n in range(10)],
-        "resources": {"requests": {"cpu": "790m", "memory": "900Mi"}},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [container]},
-            },
-        },
-    }
+    return manifests.deployment(name, replicas, cpu="790m", memory="900Mi", env=env)
 
 
 def _items(client: Client, path: str, **query: str) -> list[Any]:
@@ -260,9 +177,3 @@ def _until(what: str, is_so: Callable[[], bool], every: float = 5.0) -> None:
             raise TimeoutError(f"not within {POPULATED_SECONDS:.0f} s: {what}")
         time.sleep(every)
     print(f"  {what}: {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201 - progress
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

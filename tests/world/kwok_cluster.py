@@ -1,29 +1,22 @@
 """A real control plane with `daiku run --cloud kwok`, a NodePool and a Deployment, for commands to be tried on."""
 
 import datetime as dt
-import json
 import os
-import signal
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
+from tests import manifests
+from tests.manifests import Json
+from tests.running import Controller
 
-import daiku
-from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
 from daiku_local import down, environment, toolchain, up
 from daiku_local.world import World
 
-DAIKU = str(Path(sys.executable).parent / "daiku")
 SECONDS_MAX = 120.0
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PODS = "/api/v1/namespaces/default/pods"
@@ -43,8 +36,8 @@ class Cluster:
     def environ(self) -> dict[str, str]:
         return environment.of_commands(self.world, toolchain.ensure().folder, os.environ)
 
-    def items(self, path: str) -> list[dict[str, Any]]:
-        return json.loads(self.client.get(path))["items"]
+    def items(self, path: str) -> list[Json]:
+        return manifests.items(self.client, path)
 
     def claims(self) -> set[str]:
         """Uids of the NodeClaims."""
@@ -63,30 +56,18 @@ def cluster(folder: Path) -> Generator[Cluster]:
     now = dt.datetime.now(dt.UTC)  # noqa: TID251 - certificates must be valid in real time
     world = up.up(folder, toolchain.ensure(), now, _silent)
     client = Client(Credentials({"KUBECONFIG": str(world.kubeconfig)}))
-    made = Cluster(world, client, _free_port())
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        body = yaml.safe_load(file.read_text())
-        client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
-    for path, body in (
-        ("/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses", _node_class()),
-        ("/apis/karpenter.sh/v1/nodepools", _node_pool()),
-        ("/apis/apps/v1/namespaces/default/deployments", _deployment()),
-    ):
-        until(lambda path=path, body=body: _is_created(client, path, body))
-    ports = ["--metrics-port", str(made.metrics), "--health-probe-port", str(_free_port())]
-    with (folder / "controller.log").open("w") as log:
-        controller = subprocess.Popen(
-            [DAIKU, "run", "--cloud", "kwok", "--bind-address", "127.0.0.1", *ports],
-            env=made.environ | {"POD_NAMESPACE": "kube-system"},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    manifests.install(client, manifests.node_class(), _node_pool(), _deployment())
+    controller = Controller(
+        environment.of_commands(world, toolchain.ensure().folder, os.environ),
+        folder / "controller.log",
+    )
+    controller.start()
+    made = Cluster(world, client, controller.port)
     try:
-        until(lambda: made.running() == REPLICAS)
+        controller.until(lambda: made.running() == REPLICAS, "all pods run", SECONDS_MAX)
         yield made
     finally:
-        controller.send_signal(signal.SIGTERM)
-        controller.wait(30)
+        controller.stop()
         down.down(folder, _silent)
 
 
@@ -97,64 +78,21 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _is_created(client: Client, path: str, body: dict[str, Any]) -> bool:
-    try:
-        client.create(path, body)
-    except (errors.NotFound, errors.TooMany):
-        # The API server takes a moment to serve a new CRD.
-        return False
-    return True
+def _node_pool() -> Json:
+    pool = manifests.node_pool(
+        "kwok",
+        only={"karpenter.kwok.sh/instance-cpu": ["2"]},
+        consolidateAfter="Never",
+        budgets=[{"nodes": "1"}],
+    )
+    pool["spec"]["limits"] = {"cpu": "100"}
+    return pool
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _node_class() -> dict[str, Any]:
-    return {
-        "apiVersion": "karpenter.kwok.sh/v1alpha1",
-        "kind": "KWOKNodeClass",
-        "metadata": {"name": "default"},
-    }
-
-
-def _node_pool() -> dict[str, Any]:
-    ref = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-    wanted = {
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/os": "linux",
-        "karpenter.kwok.sh/instance-cpu": "2",
-    }
-    requirements = [{"key": k, "operator": "In", "values": [v]} for k, v in wanted.items()]
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "kwok"},
-        "spec": {
-            "limits": {"cpu": "100"},
-            "template": {"spec": {"nodeClassRef": ref, "requirements": requirements}},
-            "disruption": {"consolidateAfter": "Never", "budgets": [{"nodes": "1"}]},
-        },
-    }
-
-
-def _deployment() -> dict[str, Any]:
-    container = {"name": "web", "image": "pause", "resources": {"requests": {"cpu": "1500m"}}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "replicas": REPLICAS,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]},
-            },
-        },
-    }
+def _deployment() -> Json:
+    return manifests.deployment(
+        "web", REPLICAS, cpu="1500m", memory="0", terminationGracePeriodSeconds=0
+    )
 
 
 def _silent(_line: str) -> None:

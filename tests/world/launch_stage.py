@@ -4,9 +4,6 @@ import contextlib
 import datetime as dt
 import json
 import os
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -14,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests import manifests
+from tests.running import Controller
 from tests.world.aws_account import Account, Network, network, role
 
-import daiku
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
@@ -145,9 +142,6 @@ def standing(folder: Path) -> Generator[Stage]:
         variables = environment.of_commands(made, toolchain.ensure().folder, os.environ)
         client = Client(Credentials({**os.environ, **variables}))
         account = Account(world=made, signer=None, process_id=0)  # pyright: ignore[reportArgumentType] - not asked for
-        for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-            body = yaml.safe_load(file.read_text())
-            client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
         place = network(account)
         account.client("eks").create_cluster(
             name=CLUSTER,
@@ -155,23 +149,20 @@ def standing(folder: Path) -> Generator[Stage]:
             version="1.34",
             resourcesVpcConfig={"subnetIds": place.subnets},
         )
-        group = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
-        until(lambda: _created(client, group, _node_class(place)), "the CRD of EC2NodeClass")
-        pools = "/apis/karpenter.sh/v1/nodepools"
-        until(lambda: _created(client, pools, _node_pool()), "the CRD of NodePool")
+        manifests.install(client, _node_class(place), _node_pool())
         yield Stage(account=account, client=client, place=place, pods=iter(range(1000)))
     finally:
         down.down(folder, _silent)
 
 
 @dataclass
-class Controller:
+class Lead:
     """The one `daiku run`; only one can lead."""
 
     stage: Stage
     folder: Path
     name: str = ""
-    process: subprocess.Popen[bytes] | None = None
+    controller: Controller | None = None
 
     def be(self, name: str, **environ: str) -> None:
         """Have the controller of this name run and lead; one of another name is stopped, and forgets."""
@@ -181,32 +172,22 @@ class Controller:
         variables = environment.of_commands(
             self.stage.account.world, toolchain.ensure().folder, os.environ
         )
-        variables |= {
-            "CLUSTER_NAME": CLUSTER,
-            "POD_NAMESPACE": "kube-system",
-            "BATCH_IDLE_DURATION": "200ms",
-            **environ,
-        }
-        ports = ["--metrics-port", str(_free_port()), "--health-probe-port", str(_free_port())]
-        ports += ["--bind-address", "127.0.0.1"]
-        log = self.folder / name
-        with log.open("w") as output:
-            self.process = subprocess.Popen(
-                [str(Path(sys.executable).parent / "daiku"), "run", *ports],
-                env=variables,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-        self.name = name
-        path = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
-        until(lambda: '"leading"' in log.read_text(), "the controller to lead")
-        until(lambda: _is_ready(items(self.stage.client, path)[0]), "the EC2NodeClass to be Ready")
+        variables |= {"CLUSTER_NAME": CLUSTER, "BATCH_IDLE_DURATION": "200ms", **environ}
+        made = Controller(variables, self.folder / name, flags=())
+        made.start()
+        self.name, self.controller = name, made
+        path = manifests.PATHS["EC2NodeClass"]
+        made.until(lambda: '"leading"' in made.log.read_text(), "it leads", SECONDS_MAX)
+        made.until(
+            lambda: _is_ready(items(self.stage.client, path)[0]),
+            "the EC2NodeClass is Ready",
+            SECONDS_MAX,
+        )
 
     def stop(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait(SECONDS_MAX)
-        self.name, self.process = "", None
+        if self.controller is not None:
+            self.controller.stop()
+        self.name, self.controller = "", None
 
 
 def _node_class(place: Network) -> dict[str, Any]:
@@ -235,23 +216,9 @@ def _node_pool() -> dict[str, Any]:
     }
 
 
-def _created(client: Client, path: str, body: dict[str, Any]) -> bool:
-    try:
-        client.create(path, body)
-    except errors.AlreadyExists:
-        return True
-    return True
-
-
 def _is_ready(found: dict[str, Any]) -> bool:
     conditions = found.get("status", {}).get("conditions", [])
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _silent(_line: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Generator
 
 import pytest
 from tests.world import launch_stage
-from tests.world.launch_stage import CLAIMS, PODS, Controller, Stage, items
+from tests.world.launch_stage import CLAIMS, PODS, Lead, Stage, items
 
 from daiku.api import encode
 
@@ -25,21 +25,21 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
 
 
 @pytest.fixture(scope="module")
-def controller(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Generator[Controller]:
-    made = Controller(stage, tmp_path_factory.mktemp("controller"))
+def controller(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Generator[Lead]:
+    made = Lead(stage, tmp_path_factory.mktemp("controller"))
     yield made
     made.stop()
 
 
 @pytest.fixture
-def running(controller: Controller) -> Stage:
+def running(controller: Lead) -> Stage:
     """With a controller that may have launched before."""
     controller.be("shared")
     return controller.stage
 
 
 @pytest.fixture
-def fresh(controller: Controller) -> Generator[Stage]:
+def fresh(controller: Lead) -> Generator[Stage]:
     """With a controller that remembers nothing, for codes that concern more than one pool."""
     controller.stop()
     for pod in items(controller.stage.client, PODS):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.world import launch_stage
-from tests.world.launch_stage import Controller, Stage, items, until
+from tests.world.launch_stage import Lead, Stage, items, until
 
 pytestmark = pytest.mark.world
 
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, tuple[str, ...]]] = {
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
     with launch_stage.standing(tmp_path_factory.mktemp("bad") / "world") as stage:
-        controller = Controller(stage, tmp_path_factory.mktemp("controller"))
+        controller = Lead(stage, tmp_path_factory.mktemp("controller"))
         controller.be("bad")
         good = items(stage.client, CLASSES)[0]["spec"]
         for name, (changed, *_) in CASES.items():

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.conformance import aws_calls
 from tests.world import launch_stage
-from tests.world.launch_stage import CLAIMS, EVENTS, PODS, Controller, Stage, items, until
+from tests.world.launch_stage import CLAIMS, EVENTS, PODS, Lead, Stage, items, until
 
 from daiku.api import encode
 
@@ -34,7 +34,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
 @pytest.fixture(scope="module")
 def running(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
     stage.account.client("sqs").create_queue(QueueName="denied")
-    made = Controller(stage, tmp_path_factory.mktemp("controller"))
+    made = Lead(stage, tmp_path_factory.mktemp("controller"))
     made.be("denied", INTERRUPTION_QUEUE="denied")
     yield stage
     made.stop()

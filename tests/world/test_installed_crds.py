@@ -4,14 +4,14 @@ import datetime as dt
 import os
 import subprocess
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from tests.world.kwok_cluster import DAIKU, until
+from tests import manifests
+from tests.running import DAIKU
+from tests.world.kwok_cluster import until
 
-import daiku
 from daiku.api import kinds
 from daiku.kube import errors, installed
 from daiku.kube.client import Client
@@ -20,8 +20,6 @@ from daiku_local import down, environment, toolchain, up
 
 pytestmark = pytest.mark.world
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-FILES = sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml"))
 KINDS = (*kinds.WATCHED, *kinds.NODE_CLASSES.values())
 
 
@@ -41,16 +39,17 @@ def test_without_crds_there_is_nothing_to_say_with_ours_all_is_well_and_with_old
     client = Client(Credentials(environ))
     assert not _is_refused(client)
 
-    for file in FILES:
-        client.create(CRDS, yaml.safe_load(file.read_text()))
+    manifests.install(client)
     until(
         lambda: all(_is_described(client, kind) for kind in KINDS if kind.name in installed.WRITTEN)
     )
     assert not _is_refused(client)
 
-    older = yaml.safe_load(next(f for f in FILES if f.stem == "nodepools").read_text())
+    older = yaml.safe_load(next(f for f in manifests.CRDS if f.stem == "nodepools").read_text())
     del _status(older)["nodeClassObservedGeneration"]
-    client.patch(f"{CRDS}/{older['metadata']['name']}", {"spec": older["spec"]})
+    client.patch(
+        f"{manifests.PATHS[older['kind']]}/{older['metadata']['name']}", {"spec": older["spec"]}
+    )
     until(lambda: _is_refused(client))
 
     ended = subprocess.run(
@@ -71,7 +70,7 @@ def test_without_crds_there_is_nothing_to_say_with_ours_all_is_well_and_with_old
 def test_our_own_crds_have_every_field_that_is_written(kind: str) -> None:
     crd = next(
         c
-        for c in (yaml.safe_load(f.read_text()) for f in FILES)
+        for c in (yaml.safe_load(f.read_text()) for f in manifests.CRDS)
         if c["spec"]["names"]["kind"] == kind
     )
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

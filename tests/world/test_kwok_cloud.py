@@ -4,21 +4,16 @@ import datetime as dt
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from tests import manifests
+from tests.manifests import Json
+from tests.running import Controller
 
-import daiku
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
@@ -31,38 +26,29 @@ SECONDS_MAX = 60.0
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/karpenter-leader-election"
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PODS = "/api/v1/namespaces/default/pods"
-DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments"
 
 
-@dataclass
-class Controller:
-    """A running `daiku run`."""
+def says(controller: Controller, message: str) -> bool:
+    return bool(times(controller, message))
 
-    process: subprocess.Popen[str]
-    log: Path
-    health: str
 
-    def ask(self, path: str) -> int:
-        """HTTP status of a probe; 0 while nobody listens."""
-        try:
-            with urllib.request.urlopen(f"{self.health}{path}", timeout=5) as answer:  # noqa: S310
-                return answer.status
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return 0
+def times(controller: Controller, message: str) -> list[dt.datetime]:
+    """When it said so, by its own log."""
+    return [dt.datetime.fromisoformat(line["time"]) for line in told(controller, message)]
 
-    def says(self, message: str) -> bool:
-        return any(f'"message": "{message}"' in line for line in self.log.read_text().splitlines())
 
-    def times(self, message: str) -> list[dt.datetime]:
-        """When it said so, by its own log."""
-        lines = [json.loads(line) for line in self.log.read_text().splitlines() if line[:1] == "{"]
-        return [dt.datetime.fromisoformat(x["time"]) for x in lines if x["message"] == message]
+def begun(controller: Controller) -> list[dt.datetime]:
+    """When it began each of the commands that it has carried out, by its own log."""
+    return [
+        dt.datetime.fromisoformat(line["time"]) - dt.timedelta(seconds=line["seconds"])
+        for line in told(controller, "done")
+    ]
 
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(SECONDS_MAX)
+
+def told(controller: Controller, message: str) -> list[Json]:
+    lines = controller.log.read_text().splitlines()
+    read = (json.loads(line) for line in lines if line[:1] == "{")
+    return [line for line in read if line["message"] == message]
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +58,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
     now = dt.datetime.now(dt.UTC)  # noqa: TID251 - certificates must be valid in real time
     made = up.up(folder, toolchain.ensure(), now, _silent)
     client = _client(made)
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        body = yaml.safe_load(file.read_text())
-        client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
-    for body in (_node_class(), _node_pool(), _deployment()):
-        _until(lambda body=body: _created(client, body))
+    manifests.install(client, manifests.node_class(), _node_pool(), _deployment())
     yield made
     down.down(folder, _silent)
 
@@ -87,27 +69,14 @@ def start(world: World, tmp_path: Path) -> Generator[Callable[[], Controller]]:
     started: list[Controller] = []
 
     def run() -> Controller:
-        health, metrics = _free_port(), _free_port()
-        log = tmp_path / f"controller-{len(started)}.log"
-        flags = ["--cloud", "kwok", "--bind-address", "127.0.0.1"]
-        ports = ["--metrics-port", str(metrics), "--health-probe-port", str(health)]
         variables = environment.of_commands(world, toolchain.ensure().folder, os.environ)
-        with log.open("w") as output:
-            process = subprocess.Popen(
-                [str(Path(sys.executable).parent / "daiku"), "run", *flags, *ports],
-                env=variables | {"POD_NAMESPACE": "kube-system"},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        started.append(Controller(process, log, f"http://127.0.0.1:{health}"))
+        started.append(Controller(variables, tmp_path / f"controller-{len(started)}.log"))
+        started[-1].start()
         return started[-1]
 
     yield run
     for controller in started:
-        if controller.process.poll() is None:
-            controller.process.kill()
-            controller.process.wait()
+        controller.kill()
 
 
 def test_a_deployment_is_scaled_out_and_in_again(
@@ -115,16 +84,16 @@ def test_a_deployment_is_scaled_out_and_in_again(
 ) -> None:
     client = _client(world)
     controller = start()
-    _until(lambda: controller.ask("/readyz") == 200)
+    _until(lambda: controller.probe("/readyz") == 200)
 
     _scale(client, 12)
     _until(lambda: _running(client) == 12)
-    claims = _items(client, CLAIMS)
+    claims = manifests.items(client, CLAIMS)
     _scale(client, 0)
-    _until(lambda: not _items(client, CLAIMS))
+    _until(lambda: not manifests.items(client, CLAIMS))
 
     assert {claim["metadata"]["labels"]["karpenter.sh/nodepool"] for claim in claims} == {"kwok"}
-    assert controller.ask("/healthz") == 200
+    assert controller.probe("/healthz") == 200
     _until(lambda: not _kwok_nodes(client))
     assert controller.stop() == 0
     assert json.loads(client.get(LEASE))["spec"]["holderIdentity"] == ""
@@ -135,18 +104,18 @@ def test_a_standby_takes_over_at_once_when_the_leader_stops(
 ) -> None:
     client = _client(world)
     leader = start()
-    _until(lambda: leader.says("leading"))
+    _until(lambda: says(leader, "leading"))
     standby = start()
-    _until(lambda: standby.ask("/readyz") == 200 and standby.says("standing by"))
+    _until(lambda: standby.probe("/readyz") == 200 and says(standby, "standing by"))
 
     began = time.monotonic()
     assert leader.stop() == 0
-    _until(lambda: standby.says("leading"))
+    _until(lambda: says(standby, "leading"))
     assert time.monotonic() - began < 10
     _scale(client, 3)
     _until(lambda: _running(client) == 3)
     _scale(client, 0)
-    _until(lambda: not _items(client, CLAIMS))
+    _until(lambda: not manifests.items(client, CLAIMS))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
@@ -155,34 +124,34 @@ def test_a_standby_takes_over_within_20_seconds_and_both_never_act(
 ) -> None:
     client = _client(world)
     leader = start()
-    _until(lambda: leader.says("leading"))
+    _until(lambda: says(leader, "leading"))
     standby = start()
-    _until(lambda: standby.ask("/readyz") == 200 and standby.says("standing by"))
+    _until(lambda: standby.probe("/readyz") == 200 and says(standby, "standing by"))
 
     _scale(client, 30)
-    _until(lambda: len(_items(client, CLAIMS)) > 0)
+    _until(lambda: len(manifests.items(client, CLAIMS)) > 0)
     began = time.monotonic()
     leader.process.send_signal(number)
-    _until(lambda: standby.says("leading"))
+    _until(lambda: says(standby, "leading"))
     taken = time.monotonic() - began
     _until(lambda: _running(client) == 30)
     if number == signal.SIGSTOP:
         leader.process.send_signal(signal.SIGCONT)
     status = leader.process.wait(SECONDS_MAX)
     _scale(client, 0)
-    _until(lambda: not _items(client, CLAIMS) and not _kwok_nodes(client))
+    _until(lambda: not manifests.items(client, CLAIMS) and not _kwok_nodes(client))
 
     assert taken < 20
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 1)
-    (led,) = standby.times("leading")
-    # One answer may have been on its way when the leader was frozen; it is read, and told, on waking.
-    assert len([at for at in leader.times("done") if at > led]) <= 1
+    (led,) = times(standby, "leading")
+    # Answers that were on their way when the leader was frozen are read, and told, on waking; it begins nothing more.
+    assert [at for at in begun(leader) if at > led] == []
 
 
 def test_a_leader_that_lost_its_lease_ends(world: World, start: Callable[[], Controller]) -> None:
     client = _client(world)
     leader = start()
-    _until(lambda: leader.says("leading"))
+    _until(lambda: says(leader, "leading"))
 
     lease = json.loads(client.get(LEASE))
     lease["spec"]["holderIdentity"] = "daiku_other_1"
@@ -215,35 +184,17 @@ def _client(world: World) -> Client:
     return Client(Credentials({"KUBECONFIG": str(world.kubeconfig)}))
 
 
-def _items(client: Client, path: str) -> list[dict[str, Any]]:
-    return json.loads(client.get(path))["items"]
-
-
 def _kwok_nodes(client: Client) -> list[str]:
-    names = [node["metadata"]["name"] for node in _items(client, "/api/v1/nodes")]
+    names = [node["metadata"]["name"] for node in manifests.items(client, "/api/v1/nodes")]
     return [name for name in names if name.startswith("kwok-")]
 
 
 def _running(client: Client) -> int:
-    return sum(pod["status"].get("phase") == "Running" for pod in _items(client, PODS))
+    return sum(pod["status"].get("phase") == "Running" for pod in manifests.items(client, PODS))
 
 
 def _scale(client: Client, replicas: int) -> None:
-    client.patch(f"{DEPLOYMENT}/inflate", {"spec": {"replicas": replicas}})
-
-
-def _created(client: Client, body: dict[str, Any]) -> bool:
-    paths = {
-        "KWOKNodeClass": "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
-        "NodePool": "/apis/karpenter.sh/v1/nodepools",
-        "Deployment": DEPLOYMENT,
-    }
-    try:
-        client.create(paths[body["kind"]], body)
-    except (errors.NotFound, errors.TooMany):
-        # The API server takes a moment to serve a new CRD.
-        return False
-    return True
+    client.patch(f"{manifests.PATHS['Deployment']}/inflate", {"spec": {"replicas": replicas}})
 
 
 def _replaced(client: Client, lease: dict[str, Any]) -> bool:
@@ -264,12 +215,6 @@ def _until(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def _now() -> str:
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # noqa: TID251
 
@@ -288,50 +233,12 @@ def _lease(holder: str) -> dict[str, Any]:
     }
 
 
-def _node_class() -> dict[str, Any]:
-    return {
-        "apiVersion": "karpenter.kwok.sh/v1alpha1",
-        "kind": "KWOKNodeClass",
-        "metadata": {"name": "default"},
-    }
+def _node_pool() -> Json:
+    return manifests.node_pool("kwok", consolidateAfter="0s")
 
 
-def _node_pool() -> dict[str, Any]:
-    ref = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-    requirements = [
-        {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-        {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
-    ]
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "kwok"},
-        "spec": {
-            "template": {"spec": {"nodeClassRef": ref, "requirements": requirements}},
-            "disruption": {"consolidateAfter": "0s"},
-        },
-    }
-
-
-def _deployment() -> dict[str, Any]:
-    container = {
-        "name": "inflate",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "resources": {"requests": {"cpu": "1"}},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "inflate", "namespace": "default"},
-        "spec": {
-            "replicas": 0,
-            "selector": {"matchLabels": {"app": "inflate"}},
-            "template": {
-                "metadata": {"labels": {"app": "inflate"}},
-                "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]},
-            },
-        },
-    }
+def _deployment() -> Json:
+    return manifests.deployment("inflate", 0, cpu="1", memory="0", terminationGracePeriodSeconds=0)
 
 
 def _silent(_line: str) -> None:

@@ -6,10 +6,13 @@ import time
 from collections.abc import Generator
 
 import pytest
+from tests.running import DAIKU
 from tests.world import kwok_cluster
-from tests.world.kwok_cluster import CLAIMS, DAIKU, REPLICAS, Cluster, until
+from tests.world.kwok_cluster import CLAIMS, REPLICAS, Cluster, until
 
 pytestmark = pytest.mark.world
+
+NODES = "/api/v1/nodes"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_a_roll_that_is_left_paused_and_resumed_replaces_every_node_once(cluster
 
     # Paused: what is going goes, and no more.
     assert "paused" in _roll(cluster, "--pause").stdout
-    until(lambda: not any("deletionTimestamp" in c["metadata"] for c in cluster.items(CLAIMS)))
+    until(lambda: not _is_anything_going(cluster))
     left = old & cluster.claims()
     assert left
     time.sleep(8)
@@ -102,7 +105,20 @@ def _marks(cluster: Cluster) -> list[str]:
     ]
 
 
+def _is_anything_going(cluster: Cluster) -> bool:
+    """Whether within two seconds a node is about to go: chosen, or on its way."""
+    ends = time.monotonic() + 2
+    while time.monotonic() < ends:
+        taints = [t for n in cluster.items(NODES) for t in n["spec"].get("taints", ())]
+        if any(t["key"] == "karpenter.sh/disrupted" for t in taints) or any(
+            "deletionTimestamp" in claim["metadata"] for claim in cluster.items(CLAIMS)
+        ):
+            return True
+        time.sleep(0.2)
+    return False
+
+
 def _kubelet(cluster: Cluster) -> str:
-    nodes = cluster.items("/api/v1/nodes")
+    nodes = cluster.items(NODES)
     ours = (n for n in nodes if n["metadata"]["name"].startswith("kwok-"))
     return next(ours)["status"]["nodeInfo"]["kubeletVersion"]

@@ -4,17 +4,15 @@ import datetime as dt
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from tests import manifests
+from tests.running import DAIKU
 
-import daiku
-from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
 from daiku_local import down, environment, toolchain, up
@@ -24,12 +22,8 @@ pytestmark = pytest.mark.world
 
 SECONDS_MAX = 60.0
 SECRET = "hunter2"  # noqa: S105  (what must not be found)
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NODE_CLASSES = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
-NODE_POOLS = "/apis/karpenter.sh/v1/nodepools"
-DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 PODS = "/api/v1/namespaces/default/pods"
-REF = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +33,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
     now = dt.datetime.now(dt.UTC)  # noqa: TID251 - certificates must be valid in real time
     made = up.up(folder, toolchain.ensure(), now, lambda _line: None)
     client = Client(Credentials({"KUBECONFIG": str(made.kubeconfig)}))
-    for file in sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")):
-        client.create(CRDS, yaml.safe_load(file.read_text()))
-    for path, body in (
-        (NODE_CLASSES, _node_class()),
-        (NODE_POOLS, _node_pool()),
-        (DEPLOYMENTS, _deployment()),
-    ):
-        _until(lambda path=path, body=body: _created(client, path, body))
+    pool = manifests.node_pool("kwok", consolidateAfter="0s")
+    manifests.install(client, manifests.node_class(), pool, _deployment(3))
     ready = {
         "type": "Ready",
         "status": "True",
@@ -55,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
     client.patch(f"{NODE_CLASSES}/default/status", {"status": {"conditions": [ready]}})
-    _until(lambda: len(json.loads(client.get(PODS))["items"]) == 3)
+    _until(lambda: len(manifests.items(client, PODS)) == 3)
     yield made
     down.down(folder, lambda _line: None)
 
@@ -77,7 +65,7 @@ def test_a_snapshot_is_all_that_a_plan_needs(world: World, tmp_path: Path) -> No
 
 def test_a_snapshot_can_be_piped_and_changed(world: World, tmp_path: Path) -> None:
     more = tmp_path / "more.yaml"
-    more.write_text(yaml.safe_dump(_deployment(replicas=5)))
+    more.write_text(yaml.safe_dump(_deployment(5)))
 
     taken = _daiku(world, "snapshot")
     planned = _daiku(
@@ -104,7 +92,7 @@ def _daiku(
 ) -> subprocess.CompletedProcess[str]:
     known = environment.of_commands(world, toolchain.ensure().folder, os.environ)
     return subprocess.run(
-        [str(Path(sys.executable).parent / "daiku"), *arguments],
+        [DAIKU, *arguments],
         env={**known, **variables},
         input=given,
         capture_output=True,
@@ -114,15 +102,6 @@ def _daiku(
     )
 
 
-def _created(client: Client, path: str, body: dict[str, Any]) -> bool:
-    try:
-        client.create(path, body)
-    except (errors.NotFound, errors.TooMany):
-        # The API server takes a moment to serve a new CRD.
-        return False
-    return True
-
-
 def _until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SECONDS_MAX
     while not condition():
@@ -130,44 +109,5 @@ def _until(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _node_class() -> dict[str, Any]:
-    return {
-        "apiVersion": "karpenter.kwok.sh/v1alpha1",
-        "kind": "KWOKNodeClass",
-        "metadata": {"name": "default"},
-    }
-
-
-def _node_pool() -> dict[str, Any]:
-    requirements = [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "kwok"},
-        "spec": {
-            "template": {"spec": {"nodeClassRef": REF, "requirements": requirements}},
-            "disruption": {"consolidateAfter": "0s"},
-        },
-    }
-
-
-def _deployment(replicas: int = 3) -> dict[str, Any]:
-    container = {
-        "name": "web",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "env": [{"name": "PASSWORD", "value": SECRET}],
-        "resources": {"requests": {"cpu": "1"}},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [container]},
-            },
-        },
-    }
+def _deployment(replicas: int) -> manifests.Json:
+    return manifests.deployment("web", replicas, cpu="1", env={"PASSWORD": SECRET})

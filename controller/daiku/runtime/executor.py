@@ -110,7 +110,8 @@ class Executor:
             outcome = "done"
             self.inbox.put(events.Done(command, clock.now()))
             if not isinstance(command, QUIET):
-                _log.info("done", command=name, key=command.key, **_details(command))
+                took = round(clock.monotonic() - began, 3)
+                _log.info("done", command=name, key=command.key, seconds=took, **_details(command))
         count(command, outcome, clock.monotonic() - began)
 
     def _fail(self, command: commands.Command, error: Exception) -> None:
