@@ -27,7 +27,7 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
     if (
         node is not None
         and node.meta.deleted is None
-        and node.meta.labels.get(labels.REGISTERED) == "true"
+        and node.is_registered
         and node.meta.labels.get(key) != ref.name
     ):
         draft.commands.append(

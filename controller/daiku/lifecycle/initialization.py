@@ -20,7 +20,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     if claim.is_true("Initialized"):
         draft.set("Initialized", "True")
         # Somebody may have taken the label off, or a restored backup; without it the node would never be disrupted.
-        if node is not None and node.meta.deleted is None and not _is_labelled(node):
+        if node is not None and node.meta.deleted is None and not node.is_initialized:
             draft.commands.append(_label(node))
         return
     if not draft.is_true("Registered"):
@@ -31,14 +31,10 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     missing = _missing(node, claim)
     if missing is not None:
         draft.set("Initialized", "Unknown", *missing)
-    elif _is_labelled(node):
+    elif node.is_initialized:
         draft.set("Initialized", "True")
     else:
         draft.commands.append(_label(node))
-
-
-def _is_labelled(node: Node) -> bool:
-    return node.meta.labels.get(labels.INITIALIZED) == "true"
 
 
 def _label(node: Node) -> PatchNode:

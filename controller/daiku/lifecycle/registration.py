@@ -33,7 +33,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         names = ", ".join(each.meta.name for each in nodes)
         message = f"Invariant violated, matched multiple nodes: {names}"
         draft.set("Registered", "False", "MultipleNodesFound", message)
-    elif node.meta.labels.get(labels.REGISTERED) == "true":
+    elif node.is_registered:
         draft.node_name = node.meta.name
         draft.set("Registered", "True")
     elif node.meta.deleted is None:
@@ -49,10 +49,9 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
 
 def _is_newborn(node: Node) -> bool:
     """Whether nobody has registered it yet, by its own word."""
-    labelled = node.meta.labels.get(labels.REGISTERED) == "true"
     return (
         node.meta.deleted is None
-        and not labelled
+        and not node.is_registered
         and taints.includes(node.taints, taints.UNREGISTERED)
     )
 

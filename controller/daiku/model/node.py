@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daiku.model import condition
+from daiku.model import condition, labels
 from daiku.model.condition import Condition
 from daiku.model.meta import Meta
 from daiku.model.taints import Taint
@@ -29,3 +29,13 @@ class Node:
     def is_ready(self) -> bool:
         """Its kubelet says that it can run pods."""
         return condition.is_true(self.conditions, "Ready")
+
+    @property
+    def is_registered(self) -> bool:
+        """It is marked as carrying all that its NodeClaim says."""
+        return self.meta.labels.get(labels.REGISTERED) == "true"
+
+    @property
+    def is_initialized(self) -> bool:
+        """It is marked as ready for pods."""
+        return self.meta.labels.get(labels.INITIALIZED) == "true"

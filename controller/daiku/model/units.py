@@ -101,19 +101,6 @@ def format_quantity(resource: str, amount: int) -> str:
     return str(amount)
 
 
-def format_duration(length: timedelta) -> str:
-    """A Go duration such as "1h30m0s"; whole milliseconds at least."""
-    milliseconds = length // timedelta(milliseconds=1)
-    sign = "-" if milliseconds < 0 else ""
-    seconds, rest = divmod(abs(milliseconds), 1000)
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    tail = f"{seconds}.{rest:03d}".rstrip("0") if rest else str(seconds)
-    if hours:
-        return f"{sign}{hours}h{minutes}m{tail}s"
-    return f"{sign}{minutes}m{tail}s" if minutes else f"{sign}{tail}s"
-
-
 @lru_cache(maxsize=4096)
 def _whole(quantity: str | float, per_unit: int) -> int:
     text = str(quantity)

@@ -43,11 +43,10 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     states = (record.read(deployment) for deployment in snapshot.deployments.values())
     # Their replacements are there already, or wait like any pod.
     surged = {state.uid: True for state in states if state is not None}
+    going = ((s, _since(s, now)) for s in snapshot.state_nodes if s.is_deleting)
     return [
         Leaving(pod, since)
-        for state_node in snapshot.state_nodes
-        if state_node.is_deleting
-        for since in (_since(state_node, now),)
+        for state_node, since in going
         if now - since < KEPT_MOST
         for pod in _moving(state_node, budgets, now)
         if pod.meta.uid not in surged
@@ -65,12 +64,8 @@ def _moving(state_node: StateNode, budgets: Budgets, now: datetime) -> Iterator[
 
 def _since(state_node: StateNode, now: datetime) -> datetime:
     """When the node began to go."""
-    halves = (half for half in (state_node.claim, state_node.node) if half is not None)
-    times = [half.meta.deleted for half in halves]
-    ending = (
-        condition.find(state_node.claim.conditions, "InstanceTerminating")
-        if state_node.claim
-        else None
-    )
-    times.append(ending.last_transition if ending is not None else None)
+    claim, node = state_node.claim, state_node.node
+    ending = condition.find(claim.conditions if claim else (), "InstanceTerminating")
+    times = [half.meta.deleted for half in (claim, node) if half is not None]
+    times += [ending.last_transition] if ending is not None else []
     return min((at for at in times if at is not None), default=now)

@@ -14,7 +14,6 @@ from daiku import commands, events, tick
 from daiku.cloud import errors
 from daiku.commands import Command
 from daiku.events import Event, Object
-from daiku.model import labels
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
@@ -156,7 +155,7 @@ class World:
             case events.Seen(Node() as node):
                 self._scheduler.see(node)
                 self.workloads.fresh = True
-                self._urgent |= node.meta.labels.get(labels.INITIALIZED) != "true"
+                self._urgent |= not node.is_initialized
             case events.Gone(kind, key) if kind is Node:
                 self._scheduler.lose(key)
             case events.Interrupted() | events.LaunchFailed() | events.Launched():

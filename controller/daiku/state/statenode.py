@@ -80,12 +80,12 @@ class StateNode:
     @cached_property
     def is_registered(self) -> bool:
         """Its Node carries all that its NodeClaim says. Nodes of others always do."""
-        return self.claim is None or self._is_labelled(labels.REGISTERED)
+        return self.claim is None or (self.node is not None and self.node.is_registered)
 
     @cached_property
     def is_initialized(self) -> bool:
         """It is ready for pods. Nodes of others always are."""
-        return self.claim is None or self._is_labelled(labels.INITIALIZED)
+        return self.claim is None or (self.node is not None and self.node.is_initialized)
 
     @cached_property
     def is_deleting(self) -> bool:
@@ -206,9 +206,6 @@ class StateNode:
     def _groups(self) -> dict[frozenset[str], tuple[Group, ...]]:
         """What `groups` said last."""
         return {}
-
-    def _is_labelled(self, key: str) -> bool:
-        return self.node is not None and self.node.meta.labels.get(key) == "true"
 
     def _reported(
         self, of_node: Mapping[str, int], of_claim: Mapping[str, int]

@@ -36,10 +36,6 @@ class Ledger:
             for value, numbers in zip(cell, self.numbers, strict=True)
         )
 
-    def is_near(self, rules: Rules) -> bool:
-        """Whether every affinity has someone to be near to already."""
-        return all(any(self.totals.get(i, 0) for i in r.counters) for r in rules.near)
-
     def starts(self, rules: Rules) -> tuple[tuple[int, ...], ...] | None:
         """Counters of affinities that begin with this class; None when it has to wait for others."""
         begun = [r for r in rules.near if not any(self.totals.get(i, 0) for i in r.counters)]
