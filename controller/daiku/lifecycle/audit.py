@@ -15,6 +15,7 @@ from daiku.commands import (
     PatchNodeClaim,
     TerminateInstance,
 )
+from daiku.model import labels
 from daiku.scheduling.audit import Violation
 from daiku.state.snapshot import Snapshot
 
@@ -46,11 +47,19 @@ def _rules(command: Command, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
                 s.claim_name
                 for s in snapshot.state_nodes
                 if s.claim is not None
-                and s.claim.provider_id == command.provider_id
+                and snapshot.instance_of(s.claim) == command.provider_id
                 and not _is_going(s.name, snapshot)
             ]
             if wanted:
                 yield "Instance", f"NodeClaim {wanted[0]} still wants it"
+            held = [
+                node.meta.name
+                for node in snapshot.nodes_of.get(command.provider_id, ())
+                if labels.TERMINATION_FINALIZER in node.meta.finalizers
+                and node.meta.deleted is None
+            ]
+            if held and not wanted:
+                yield "Instance", f"Node {held[0]} has not begun to drain"
         case Evict() | DeletePod():
             if not _is_on_leaving_node(command, snapshot):
                 yield "Eviction", "its node is not being deleted"

@@ -86,7 +86,10 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     if failure is not None:
         draft.set("Launched", "Unknown", failure.reason, _cut(str(failure)))
     hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
-    if claim.meta.name in snapshot.unneeded and (hold is None or hold.until is not None):
+    # A launch that was not written down, or that a restored backup knows nothing of: the same call finds the instance.
+    runs = bool(snapshot.instance_of(claim))
+    unneeded = claim.meta.name in snapshot.unneeded and not runs
+    if unneeded and (hold is None or hold.until is not None):
         _give_up(draft, "unneeded", "Unneeded", "the pods that it was made for need it no more")
         return
     if hold is not None:
@@ -99,7 +102,7 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
         )
         return
     ranked = options(claim, snapshot, catalogue, settings)
-    if ranked:
+    if ranked or runs:
         draft.commands.append(Launch(node_claim=claim, options=ranked))
     else:
         asked = _cut(str(claim.requirements))

@@ -86,13 +86,13 @@ def of_claim(draft: Draft, snapshot: Snapshot) -> None:
         if labels.TERMINATION_TIMESTAMP not in {**claim.meta.annotations, **draft.annotations}:
             draft.annotations[labels.TERMINATION_TIMESTAMP] = deadline
             draft.announce("Warning", _EXPIRING, f"All pods will be deleted by {deadline}")
-    nodes = snapshot.nodes_of.get(claim.provider_id, ()) if claim.provider_id else ()
+    instance = snapshot.instance_of(claim)
+    nodes = snapshot.nodes_of.get(instance, ()) if instance else ()
     wanted = [node for node in nodes if node.meta.deleted is None]
     if wanted:
         draft.commands += [_hold_or_delete(node) for node in wanted]
     if wanted or any(labels.TERMINATION_FINALIZER in node.meta.finalizers for node in nodes):
         return
-    instance = claim.provider_id or _launched_meanwhile(claim, snapshot)
     if not instance and not _was_never_launched(draft, snapshot):
         return
     if instance and not _end_instance(instance, claim, draft, snapshot):
@@ -296,16 +296,6 @@ def _is_gone(instance: str, since: datetime | None, born: datetime, snapshot: Sn
     if listed is None or since is None or listed.asked <= max(since, born + _VISIBLE):
         return False
     return all(each.provider_id != instance for each in listed.instances)
-
-
-def _launched_meanwhile(claim: NodeClaim, snapshot: Snapshot) -> str:
-    """The instance of a NodeClaim that does not name it yet; empty when there is none that is known."""
-    launched = snapshot.launched.get(claim.meta.name)
-    if launched is not None:
-        return launched.provider_id
-    listed = snapshot.instances.instances if snapshot.instances is not None else ()
-    found = (i for i in listed if i.node_claim == claim.meta.name and not i.terminating)
-    return next((i.provider_id for i in found), "")
 
 
 def _was_never_launched(draft: Draft, snapshot: Snapshot) -> bool:

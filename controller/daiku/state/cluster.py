@@ -6,14 +6,13 @@ lost in a restart; the objects and the cloud's list are enough to go on.
 """
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from daiku import commands, events
 from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
-from daiku.model import interruption, labels
 from daiku.model.daemonset import DaemonSet
 from daiku.model.deployment import Deployment
 from daiku.model.instance_type import Catalogue
@@ -36,19 +35,15 @@ from daiku.settings import Settings
 from daiku.state import ownership, standing
 from daiku.state.daemons import DaemonIndex
 from daiku.state.deciding import Deciding
+from daiku.state.fleet import Fleet
 from daiku.state.inflight import Inflight
 from daiku.state.inspections import Inspections
-from daiku.state.interruptions import InterruptionIndex
 from daiku.state.nominations import Nominations
 from daiku.state.pods import PodIndex
-from daiku.state.registrations import Registrations, is_young
+from daiku.state.registrations import Registrations
 from daiku.state.snapshot import Snapshot
-from daiku.state.soldout import SoldOut
 from daiku.state.standing import Standing
 from daiku.state.volumes import OF_VOLUMES, Volumes
-
-if TYPE_CHECKING:
-    from daiku.cloud.provider import LaunchedInstance
 
 KINDS: Final[tuple[type[Object], ...]] = get_args(Object)
 """Every kind that has to be listed before anything is decided."""
@@ -78,12 +73,7 @@ class Cluster:
         self._daemons = DaemonIndex()
         self._volumes: Volumes | None = None
         self._inflight = Inflight()
-        self._instances: events.InstancesListed | None = None
-        self._gone_instances: frozenset[str] = frozenset()
-        self._launched: dict[str, LaunchedInstance] = {}
-        self._launch_failures: dict[str, CloudError] = {}
-        self._sold_out = SoldOut()
-        self._interruptions = InterruptionIndex()
+        self._fleet = Fleet()
         self._registrations = Registrations()
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
@@ -132,18 +122,14 @@ class Cluster:
                     self._deciding.changes += 1
                 self.catalogue = event.catalogue
             case events.InstancesListed():
-                self._instances = event
+                self._fleet.see_list(event)
             case events.Interrupted():
-                self._interrupt(event)
+                self._fleet.warn(event, self._all(NodeClaim))
             case events.Launched():
                 self._inflight.running.pop(f"Launch/{event.node_claim}", None)
-                if event.node_claim in self._objects[NodeClaim]:
-                    # Of a claim that was removed meanwhile it is an orphan: nobody stands for it.
-                    self._launched[event.node_claim] = event.instance
-                self._launch_failures.pop(event.node_claim, None)
-                self._sold_out.add(event.instance.sold_out)
+                self._fleet.see_launch(event, self._objects[NodeClaim])
             case events.LaunchFailed():
-                self._fail_launch(event.node_claim, event.error)
+                self._fleet.see_failure(event.node_claim, event.error)
             case events.Inspected():
                 self._inspections.see(event)
             case events.Done() | events.Failed():
@@ -168,7 +154,7 @@ class Cluster:
                 self._ending[command.name] = now + _EXPECTED
                 self._registrations.gave_up(self._objects[NodeClaim].get(command.name), command)
             case commands.Launch():
-                self._launch_failures.pop(command.node_claim.meta.name, None)
+                self._fleet.failures.pop(command.node_claim.meta.name, None)
             case commands.PatchDeployment():
                 self._inspections.change(command)
             case _:
@@ -180,7 +166,7 @@ class Cluster:
         To be called once per tick, after its commands were begun.
         """
         self._nominations.place(report.placements, now)
-        self._interruptions.settle(report.settled)
+        self._fleet.interruptions.settle(report.settled)
         self._deciding.planned(report, now)
 
     def snapshot(self, now: datetime) -> Snapshot:
@@ -196,10 +182,8 @@ class Cluster:
         said = self._standing = self._stood = self._stand()
         leaving = [p.meta.key for s in said.state_nodes if s.is_leaving for p in s.pods]
         self._nominations.keep(keys.union(leaving) if leaving else keys)
-        if self._gone_instances:
-            known = [s.provider_id for s in said.state_nodes]
-            known += [instance.provider_id for instance in self._launched.values()]
-            self._gone_instances = frozenset(i for i in known if i in self._gone_instances)
+        fleet = self._fleet
+        fleet.keep(s.provider_id for s in said.state_nodes)
         return Snapshot(
             at=now,
             synced=self.synced,
@@ -217,12 +201,13 @@ class Cluster:
             volumes=self._all_volumes(),
             by_name=said.by_name,
             nodes_of=said.nodes_of,
-            instances=self._instances,
-            gone_instances=self._gone_instances,
-            launched=dict(self._launched),
-            launch_failures=dict(self._launch_failures),
-            sold_out=self._sold_out.at(now),
-            interruptions=self._interruptions.all(),
+            instances=fleet.instances,
+            gone_instances=fleet.gone,
+            launched=dict(fleet.launched),
+            unnamed=fleet.unnamed(),
+            launch_failures=dict(fleet.failures),
+            sold_out=fleet.sold_out.at(now),
+            interruptions=fleet.interruptions.all(),
             registrations=self._registrations.all(),
             holds=self._inflight.held(now),
             nominations=self._nominations.all(),
@@ -264,8 +249,7 @@ class Cluster:
             self._expected.pop(key, None)
             if seen.provider_id:
                 self._nominations.forget(key)
-                self._launched.pop(key, None)
-                self._launch_failures.pop(key, None)
+                self._fleet.forget(key)
         return changed
 
     def _lose(self, kind: type[Object], key: str) -> bool:
@@ -283,8 +267,7 @@ class Cluster:
             self._daemons.lose(key)
         elif kind is NodeClaim:
             self._nominations.forget(key)
-            self._launched.pop(key, None)
-            self._launch_failures.pop(key, None)
+            self._fleet.forget(key)
             self._inflight.forget(f"Launch/{key}")
         elif kind is Node:
             self._pods.forget_node(key)
@@ -319,36 +302,14 @@ class Cluster:
                     self._ending[command.name] = event.finished + _EXPECTED
             case commands.TerminateInstance() if isinstance(error, errors.InstanceNotFound):
                 claim = self._objects[NodeClaim].get(command.node_claim)
-                young = isinstance(claim, NodeClaim) and is_young(claim, event.finished)
-                if not (isinstance(error, errors.InstanceUnknown) and young):
-                    self._gone_instances |= {command.provider_id}
+                self._fleet.denied(command, event, claim)
             case commands.Launch() if isinstance(error, CloudError):
-                self._fail_launch(command.node_claim.meta.name, error)
-                if isinstance(error, errors.InsufficientCapacity) and not error.sold_out:
-                    # The cloud does not say which pools: all that were tried, or the next claim tries them again.
-                    self._sold_out.add(
-                        (o.instance_type, o.zone, o.capacity_type) for o in command.options
-                    )
-                elif isinstance(error, errors.NodeClassNotReady):
+                self._fleet.refused(command, error)
+                if isinstance(error, errors.NodeClassNotReady):
                     pool = command.node_claim.nodepool
                     self._inflight.failed(f"Create/{pool}", error, event.finished, retry_after)
             case _:
                 pass
-
-    def _fail_launch(self, claim: str, error: CloudError) -> None:
-        self._launch_failures[claim] = error
-        if isinstance(error, errors.InsufficientCapacity):
-            self._sold_out.add(error.sold_out)
-
-    def _interrupt(self, warning: events.Interrupted) -> None:
-        if not self._interruptions.add(warning) or warning.kind != interruption.SPOT:
-            return
-        for claim in self._all(NodeClaim):
-            if claim.provider_id.endswith(f"/{warning.instance_id}"):
-                # Where one instance is taken back, the next one is not safe either.
-                known = claim.meta.labels
-                place = known.get(labels.INSTANCE_TYPE, ""), known.get(labels.ZONE, "")
-                self._sold_out.add([(*place, labels.SPOT)])
 
     def _all(self, kind: type[_Kind]) -> tuple[_Kind, ...]:
         if kind not in self._sorted:
@@ -386,14 +347,13 @@ class Cluster:
         if self._standing is not None:
             known = self._standing
             return standing.with_pods(known, touched, self._pods) if touched else known
-        launched = {name: each.provider_id for name, each in self._launched.items()}
         claims = [(claim, False) for claim in self._all(NodeClaim)]
         claims += [(claim, True) for _, (claim, _) in sorted(self._expected.items())]
         return standing.stand(
             self._all(Node),
             claims,
             self._pods,
-            launched=launched,
+            unnamed=self._fleet.unnamed(),
             ending=self._ending,
             before=self._stood,
         )

@@ -15,6 +15,7 @@ from daiku.model.daemonset import DaemonSet
 from daiku.model.deployment import Deployment
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
@@ -82,6 +83,8 @@ class Snapshot:
     """Provider ids that the cloud denied knowing when it was told to end them."""
     launched: Mapping[str, LaunchedInstance] = field(default_factory=dict[str, LaunchedInstance])
     """NodeClaim name -> its instance, until the NodeClaim itself says so."""
+    unnamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """NodeClaim name -> provider id, for those that may not name their instance themselves; ask `instance_of`."""
     launch_failures: Mapping[str, CloudError] = field(default_factory=dict[str, CloudError])
     """NodeClaim name -> why the last launch came to nothing."""
     sold_out: Mapping[Pool, datetime] = field(default_factory=dict[Pool, datetime])
@@ -123,6 +126,10 @@ class Snapshot:
     def node_pool(self, name: str) -> NodePool | None:
         """The NodePool called `name`, or None."""
         return next((pool for pool in self.node_pools if pool.meta.name == name), None)
+
+    def instance_of(self, claim: NodeClaim) -> str:
+        """Provider id of its instance, even if the NodeClaim does not name it; empty when none is known."""
+        return claim.provider_id or self.unnamed.get(claim.meta.name, "")
 
     def is_held(self, key: str) -> bool:
         """Whether a command of this key is under way, or not to be repeated yet."""

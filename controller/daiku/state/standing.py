@@ -34,7 +34,7 @@ def stand(
     claims: Sequence[tuple[NodeClaim, bool]],
     pods: PodIndex,
     *,
-    launched: Mapping[str, str],
+    unnamed: Mapping[str, str],
     ending: Container[str],
     before: Standing | None,
 ) -> Standing:
@@ -44,7 +44,7 @@ def stand(
         nodes: In the order of their names.
         claims: NodeClaims, and whether each is only expected.
         pods: Where pods are.
-        launched: Provider ids that NodeClaims do not name themselves yet, by the NodeClaim's name.
+        unnamed: Provider ids that NodeClaims may not name themselves, by the NodeClaim's name.
         ending: NodeClaims whose deletion has been asked for.
         before: What was said last.
     """
@@ -56,7 +56,7 @@ def stand(
     made: list[StateNode] = []
     taken: dict[str, bool] = {}
     for claim, expected in claims:
-        provider_id = claim.provider_id or launched.get(claim.meta.name, "")
+        provider_id = claim.provider_id or unnamed.get(claim.meta.name, "")
         node = next(iter(nodes_of.get(provider_id, ())), None) if provider_id else None
         if node is not None:
             taken[node.meta.name] = True

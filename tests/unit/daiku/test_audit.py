@@ -20,6 +20,7 @@ from daiku.events import LaunchFailed, Object
 from daiku.lifecycle import audit as lifecycle_audit
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
+from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
 from daiku.model.requirements import NO_REQUIREMENTS
@@ -198,6 +199,18 @@ def test_an_end_that_must_not_be_is_found_out(command: Command, rule: str) -> No
     found = lifecycle_audit.audit([command], cluster.snapshot(NOW))
 
     assert [v.rule for v in found] == [rule]
+
+
+def test_an_instance_does_not_end_under_a_node_that_nobody_has_told_to_go() -> None:
+    gone = build.node_claim(deleted=NOW)
+    end = TerminateInstance(provider_id=CLAIM.provider_id, node_claim=gone.meta.name)
+
+    def found(node: Node) -> list[str]:
+        snapshot = build.cluster(gone, node, POOL).snapshot(NOW)
+        return [v.message for v in lifecycle_audit.audit([end], snapshot)]
+
+    assert [m for m in found(NODE) if "has not begun to drain" in m]
+    assert found(build.node(claim=CLAIM, deleted=NOW)) == []
 
 
 SPREAD = Spread(key=labels.ZONE, max_skew=1, hard=True, selector=NO_REQUIREMENTS)

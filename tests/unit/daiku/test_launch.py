@@ -16,7 +16,16 @@ from daiku.commands import (
     Launch,
     PatchNodeClaim,
 )
-from daiku.events import Failed, Gone, Launched, LaunchFailed, Object, Seen
+from daiku.events import (
+    CatalogueRefreshed,
+    Failed,
+    Gone,
+    InstancesListed,
+    Launched,
+    LaunchFailed,
+    Object,
+    Seen,
+)
 from daiku.lifecycle import plan
 from daiku.model import labels
 from daiku.model.condition import find
@@ -236,6 +245,21 @@ def test_a_claim_whose_pods_are_gone_is_cancelled() -> None:
     cluster.apply(Gone(Pod, WAITING.meta.key))
 
     assert given_up(cluster) == ["unneeded"]
+
+
+def test_a_claim_whose_instance_runs_already_is_not_given_up_but_finds_it() -> None:
+    """It does not know it after a crash or a restored backup; neither missing pods nor missing capacity end it."""
+    cluster = made_for(WAITING)
+    refuse(cluster)
+    cluster.apply(Gone(Pod, WAITING.meta.key))
+    too_small = build.instance_type("tiny", cpu="0.5", memory="1Gi")
+    cluster.apply(CatalogueRefreshed(build.catalogue(too_small, version=2)))
+    cluster.apply(InstancesListed((answers.instance(),), NOW))
+
+    made = commands(cluster, after=timedelta(minutes=1))
+
+    assert [c.options for c in made if isinstance(c, Launch)] == [()]
+    assert [c for c in made if isinstance(c, DeleteNodeClaim)] == []
 
 
 def test_a_launch_that_is_under_way_is_not_cancelled() -> None:

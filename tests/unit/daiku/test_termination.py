@@ -268,6 +268,36 @@ def test_after_a_restart_an_instance_of_a_claim_that_never_knew_it_is_found_by_i
     ]
 
 
+def restored(*more: Object, grace: timedelta | None = None) -> Cluster:
+    """A backup was restored that knows the claim as it was before its launch, and the claim is deleted."""
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    claim = replace(claim, termination_grace_period=grace)
+    cluster = build.cluster(claim, build.pod(node=NODE), build.node_pool(), *more)
+    cluster.apply(InstancesListed((answers.instance(),), NOW))
+    return cluster
+
+
+def test_a_claim_that_a_restored_backup_knows_without_its_instance_takes_its_node_along() -> None:
+    made = commands(restored(build.node(claim=build.node_claim())))
+
+    assert [c.name for c in made if isinstance(c, DeleteNode)] == [NODE]
+    assert "TerminateInstance" not in kinds(made)
+
+
+def test_the_pods_of_its_node_leave_before_its_instance_ends() -> None:
+    made = commands(restored(MARKED))
+
+    assert [c.name for c in made if isinstance(c, Evict)] == ["web-1"]
+    assert "TerminateInstance" not in kinds(made)
+
+
+def test_its_deadline_is_that_of_its_node() -> None:
+    cluster = restored(MARKED, grace=timedelta(seconds=40))
+
+    assert "DeletePod" not in kinds(commands(cluster, 9 * SECOND))
+    assert "DeletePod" in kinds(commands(cluster, 11 * SECOND))
+
+
 def test_a_claim_without_our_finalizer_is_left_alone() -> None:
     claim = replace(GOING, meta=replace(GOING.meta, finalizers=("someone.else/hold",)))
 
