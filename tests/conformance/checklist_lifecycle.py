@@ -8,6 +8,7 @@ metrics.
 _U = "unit/daiku/"
 _TABLE = "conformance/test_lifecycle_table.py: "
 _LIFE, _END = f"{_U}test_lifecycle.py: ", f"{_U}test_termination.py: "
+_DRAIN = f"{_U}test_drain.py: "
 _KEEP, _POOL, _LAUNCH = f"{_U}test_upkeep.py: ", f"{_U}test_nodepools.py: ", f"{_U}test_launch.py: "
 _STATIC, _WAIT, _REPAIR = f"{_U}test_static.py: ", f"{_U}test_waits.py: ", f"{_U}test_repair.py: "
 _FOREIGN = f"{_TABLE}test_what_belongs_to_another_controller_is_left_alone_in_every_state"
@@ -74,14 +75,14 @@ ROWS: dict[str, list[str] | str] = {
     ],
     "termination of a Node: who is asked to leave, by uid, and who is not": [
         f"{_TABLE}test_who_is_asked_to_leave",
-        f"{_END}test_a_pod_that_need_not_leave_is_left_alone",
+        f"{_DRAIN}test_a_pod_that_need_not_leave_is_left_alone",
     ],
     "termination of a Node: tiers, grace periods, deadlines, pods that hang": [
-        f"{_END}test_pods_leave_tier_by_tier",
-        f"{_END}test_a_tier_waits_while_one_before_it_is_still_going",
-        f"{_END}test_past_its_time_a_pod_of_any_tier_goes_at_once",
-        f"{_END}test_a_deadline_overrules_everything_early_enough_for_the_pod_s_own_grace",
-        f"{_END}test_past_the_deadline_a_pod_gets_one_second",
+        f"{_DRAIN}test_pods_leave_tier_by_tier",
+        f"{_DRAIN}test_a_tier_waits_while_one_before_it_is_still_going",
+        f"{_DRAIN}test_past_its_time_a_pod_of_any_tier_goes_at_once",
+        f"{_DRAIN}test_a_deadline_overrules_everything_early_enough_for_the_pod_s_own_grace",
+        f"{_DRAIN}test_past_the_deadline_a_pod_gets_one_second",
         f"{_END}test_an_empty_node_waits_a_moment_for_late_arrivals",
     ],
     "termination of a Node: the instance is gone, the Node answers or not": [

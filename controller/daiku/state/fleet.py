@@ -90,12 +90,15 @@ class Fleet:
     def keep(self, known: Iterable[str]) -> None:
         """Forget that instances are gone which nothing names any more; `known` are provider ids that something does."""
         if self.gone:
-            self.gone = self.gone.intersection((*known, *self.unnamed().values()))
+            launched = (instance.provider_id for instance in self.launched.values())
+            self.gone = self.gone.intersection((*known, *launched, *self._found.values()))
 
     def unnamed(self) -> Mapping[str, str]:
         """Instances that were launched for NodeClaims which may not name them: NodeClaim name -> provider id.
 
         A NodeClaim that a restored backup knows as it was before its launch has one in the cloud's list, perhaps with
-        a Node full of pods; so has one whose launch was not written down before a crash.
+        a Node full of pods; so has one whose launch was not written down before a crash. A list may be older than the
+        last launch: one of it that is gone is not the one.
         """
-        return {**self._found, **{name: each.provider_id for name, each in self.launched.items()}}
+        found = {name: each for name, each in self._found.items() if each not in self.gone}
+        return {**found, **{name: each.provider_id for name, each in self.launched.items()}}

@@ -17,11 +17,9 @@ from daiku.cloud.errors import (
     Unreachable,
 )
 from daiku.commands import (
-    Announce,
     Command,
     DeleteNode,
     DeleteNodeClaim,
-    DeletePod,
     Evict,
     Launch,
     PatchNode,
@@ -29,11 +27,9 @@ from daiku.commands import (
     TerminateInstance,
 )
 from daiku.events import Failed, InstancesListed, Launched, LaunchFailed, Object
-from daiku.lifecycle import drain, plan
+from daiku.lifecycle import plan
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
-from daiku.model.pod import Pod
-from daiku.model.taints import Toleration
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
 
@@ -65,10 +61,6 @@ def drained(at: datetime = NOW, status: str = "True") -> Condition:
 
 def with_condition(*more: Condition) -> Object:
     return replace(GOING, conditions=(*GOING.conditions, *more))
-
-
-def leaves(*pods: Pod, deadline: datetime | None = None, now: datetime = NOW) -> drain.Drain:
-    return drain.plan(pods, deadline, now)
 
 
 def test_a_deleted_claim_takes_its_node_along() -> None:
@@ -268,6 +260,22 @@ def test_after_a_restart_an_instance_of_a_claim_that_never_knew_it_is_found_by_i
     ]
 
 
+def test_an_old_list_does_not_let_go_of_a_claim_whose_launch_is_under_way() -> None:
+    claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
+    cluster = build.cluster(claim)
+    cluster.apply(InstancesListed((answers.instance(),), NOW))
+    cluster.begin(Launch(node_claim=claim, options=()), NOW)
+    (end,) = [c for c in commands(cluster) if isinstance(c, TerminateInstance)]
+    cluster.apply(Failed(end, InstanceNotFound("it ended long ago"), NOW))
+
+    assert not removes_finalizer(commands(cluster, SECOND))
+
+    second = replace(answers.launched(), provider_id="kwok://second")
+    cluster.apply(Launched("default-aaaaa", second))
+    ended = [c for c in commands(cluster, SECOND) if isinstance(c, TerminateInstance)]
+    assert [c.provider_id for c in ended] == ["kwok://second"]
+
+
 def restored(*more: Object, grace: timedelta | None = None) -> Cluster:
     """A backup was restored that knows the claim as it was before its launch, and the claim is deleted."""
     claim = build.node_claim(launched=False, registered=False, initialized=False, deleted=NOW)
@@ -322,88 +330,3 @@ def test_the_deadline_is_written_on_the_claim() -> None:
     (patch,) = [c for c in decide(claim) if isinstance(c, PatchNodeClaim)]
 
     assert patch.annotations == {labels.TERMINATION_TIMESTAMP: "2026-03-02T12:05:00Z"}
-
-
-@pytest.mark.parametrize(
-    "pod",
-    [
-        build.pod(node=NODE, phase="Succeeded"),
-        build.pod(node=NODE, owner="Node"),
-        build.pod(node=NODE, tolerations=[Toleration(operator="Exists")]),
-        build.pod(node=NODE, deleted=NOW - timedelta(minutes=2)),
-    ],
-    ids=["finished", "static", "tolerates", "stuck"],
-)
-def test_a_pod_that_need_not_leave_is_left_alone(pod: Pod) -> None:
-    assert leaves(pod) == drain.Drain()
-
-
-TIERS = {
-    "ordinary": build.pod("plain", node=NODE),
-    "daemon": build.pod("agent", node=NODE, owner="DaemonSet"),
-    "critical": build.pod("dns", node=NODE, priority_class="system-cluster-critical"),
-    "critical daemon": build.pod(
-        "proxy", node=NODE, owner="DaemonSet", priority_class="system-node-critical"
-    ),
-}
-"""In the order in which they leave. Source: karpenter-core 3, eviction-queue."""
-
-
-@pytest.mark.parametrize("first", range(len(TIERS)))
-def test_pods_leave_tier_by_tier(first: int) -> None:
-    left = list(TIERS.values())[first:]
-
-    assert [c.key for c in leaves(*reversed(left)).commands] == [f"Pod/{left[0].meta.key}"]
-
-
-@pytest.mark.parametrize("first", range(len(TIERS) - 1))
-def test_a_tier_waits_while_one_before_it_is_still_going(first: int) -> None:
-    before, *others = list(TIERS.values())[first:]
-    going = replace(before, meta=replace(before.meta, deleted=NOW))
-
-    assert leaves(going, *others).commands == ()
-
-
-def test_past_its_time_a_pod_of_any_tier_goes_at_once() -> None:
-    found = leaves(*TIERS.values(), deadline=NOW)
-
-    assert [c.name for c in found.commands if isinstance(c, DeletePod)] == [
-        pod.meta.name for pod in TIERS.values()
-    ]
-
-
-def test_a_pod_that_must_not_be_disrupted_is_waited_for() -> None:
-    found = leaves(build.pod(node=NODE, annotations={labels.DO_NOT_DISRUPT: "true"}))
-
-    assert found.commands == ()
-    assert len(found.waiting) == 1
-
-
-def test_a_pod_that_must_not_be_disrupted_for_a_while_is_asked_when_that_is_over() -> None:
-    pod = build.pod(node=NODE, annotations={labels.DO_NOT_DISRUPT: "10m"})
-    end = NOW + timedelta(minutes=10)
-
-    assert leaves(pod, now=end - SECOND).commands == ()
-    assert leaves(pod, now=end - SECOND).wake_at == end
-    assert [c.key for c in leaves(pod, now=end).commands] == ["Pod/default/web-1"]
-
-
-def test_a_deadline_overrules_everything_early_enough_for_the_pod_s_own_grace() -> None:
-    pod = build.pod(
-        node=NODE, annotations={labels.DO_NOT_DISRUPT: "true"}, termination_grace_seconds=30
-    )
-    deadline = NOW + timedelta(seconds=60)
-
-    assert leaves(pod, deadline=deadline).wake_at == NOW + timedelta(seconds=30)
-    command, told = leaves(pod, deadline=deadline, now=NOW + timedelta(seconds=30)).commands
-    assert isinstance(command, DeletePod)
-    assert command.grace_seconds == 30
-    assert isinstance(told, Announce)
-    assert told.reason == "Disrupted"
-
-
-def test_past_the_deadline_a_pod_gets_one_second() -> None:
-    command, _told = leaves(build.pod(node=NODE), deadline=NOW - SECOND).commands
-
-    assert isinstance(command, DeletePod)
-    assert command.grace_seconds == 1
