@@ -1,6 +1,6 @@
 """Which parts a world has, in what order they start, and when each counts as ready.
 
-    etcd, stand-in AWS  ->  kube-apiserver  ->  controller-manager, scheduler, kwok  ->  agent
+    etcd, stand-in AWS  ->  kube-apiserver  ->  controller-manager, scheduler, kwok, metrics  ->  agent
 
 Parts on one level start together. Each is written into world.json before it runs, so that `down`
 finds it however the assembly ends. What to do when it fails is decided in `up`.
@@ -17,6 +17,7 @@ from pathlib import Path
 from daiku_local import environment, processes, world
 from daiku_local.control_plane import certificates, commands, kubeconfigs, probes
 from daiku_local.control_plane.commands import Settings
+from daiku_local.metrics import registration
 
 Report = Callable[[str], None]
 
@@ -33,6 +34,7 @@ PARTS = (
     "kube-controller-manager",
     "kube-scheduler",
     "kwok",
+    "metrics",
     "agent",
 )
 """Names of all parts; a world with fewer was stopped half-way."""
@@ -95,7 +97,9 @@ class Assembly:
         self._await("etcd")
         self._start(_apiserver(settings))
         self._await("kube-apiserver")
-        self._start(_controller_manager(settings), _scheduler(settings), _kwok(settings))
+        self._start(
+            _controller_manager(settings), _scheduler(settings), _kwok(settings), _metrics(settings)
+        )
         self._await()
         self._start(_agent(settings))
         self._await()
@@ -179,6 +183,19 @@ def _kwok(settings: Settings) -> Part:
         name="kwok",
         arguments=commands.kwok(settings),
         is_ready=probes.plain(settings.ports.kwok, "/healthz"),
+    )
+
+
+def _metrics(settings: Settings) -> Part:
+    # Asked as every client asks: by way of the API server.
+    pki = settings.world.pki
+    return Part(
+        name="metrics",
+        arguments=commands.metrics(settings),
+        is_ready=probes.every(
+            probes.https(settings.ports.apiserver, registration.PATH, pki),
+            probes.plain(settings.ports.door, "/_health"),
+        ),
     )
 
 

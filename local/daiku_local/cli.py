@@ -18,6 +18,7 @@ from rich.console import Console
 
 from daiku_local import down as down_module
 from daiku_local import environment, paths, toolchain, weather_cli, world, world_folder
+from daiku_local import load as load_module
 from daiku_local import status as status_module
 from daiku_local import up as up_module
 
@@ -96,6 +97,24 @@ def execute(
         _fail(f"{command[0]!r} was not found on {environ['PATH']}: give a program that is there")
     except PermissionError:
         _fail(f"{command[0]!r} may not be run: give a program whose file is executable")
+
+
+@app.command()
+def load(
+    service: Annotated[str, typer.Argument(help="NAMESPACE/SERVICE, such as default/web.")],
+    clients: Annotated[
+        int, typer.Option("--clients", "-c", help="Clients that ask without pause: cores of load.")
+    ] = 4,
+    seconds: Annotated[float, typer.Option("--seconds", "-t", help="How long.")] = 60.0,
+) -> None:
+    """Ask the pods behind a Service, as ApacheBench does, so that they have work to do."""
+    with _mended():
+        found = world.load(paths.world_folder())
+        up_module.require(found, _progress)
+        done = load_module.run(f"{found.door_endpoint}/{service}", clients, seconds, _progress)
+    typer.echo(done.sentence())
+    if done.failures:
+        _fail(f"{done.failures} requests failed, the last with: {done.problem}")
 
 
 @app.command()

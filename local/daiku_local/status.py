@@ -60,6 +60,7 @@ def as_json(found: world.World, rows: Sequence[Row]) -> str:
             "folder": found.folder,
             "kubernetes_endpoint": found.kubernetes_endpoint,
             "aws_endpoint": found.aws_endpoint,
+            "door_endpoint": found.door_endpoint,
             "processes": [asdict(row) for row in rows],
         },
         indent=2,
@@ -69,7 +70,7 @@ def as_json(found: world.World, rows: Sequence[Row]) -> str:
 def as_table(found: world.World, rows: Sequence[Row]) -> Table:
     """The rows and where the world is, for people."""
     table = Table(title=f"laptop world in {found.folder}", title_justify="left", box=None)
-    table.caption = f"Kubernetes {found.kubernetes_endpoint}   AWS {found.aws_endpoint}"
+    table.caption = f"Kubernetes {found.kubernetes_endpoint}   AWS {found.aws_endpoint}   door {found.door_endpoint}"
     table.caption_justify = "left"
     table.add_column("process")
     table.add_column("state")

@@ -131,6 +131,7 @@ def _plan(folder: Path, chosen: ports.Ports) -> world.World:
         kubernetes_version=KUBERNETES_VERSION,
         service_account_issuer=issuer,
         aws_endpoint=f"http://127.0.0.1:{chosen.aws}",
+        door_endpoint=f"http://127.0.0.1:{chosen.door}",
     )
 
 

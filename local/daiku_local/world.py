@@ -52,6 +52,8 @@ class World:
     """Addresses of Services."""
     aws_endpoint: str
     """URL of the stand-in AWS, every service, such as http://127.0.0.1:5000."""
+    door_endpoint: str = ""
+    """URL of the front door, such as http://127.0.0.1:8080: requests to it are load of pods."""
     processes: tuple[Process, ...] = field(default=())
     """What is running, in the order in which it was started."""
 

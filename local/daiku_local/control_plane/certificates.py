@@ -1,4 +1,7 @@
-"""Keys and certificates of one world: an authority, a serving certificate, one per client.
+"""Keys and certificates of one world: an authority, two serving certificates, one per client.
+
+The front proxy, as which the API server passes requests on to an API of another program, has an authority of
+its own: whoever that one vouches for is believed when it names a user, which no other client may do.
 
 Everything is made anew for each world and dies with it, so nothing is ever renewed or revoked.
 Certificates use P-256, which is quick; ServiceAccount tokens use RSA, because AWS takes only RS256.
@@ -28,6 +31,12 @@ SERVING_NAMES = (
 """Names under which clients, in and out of the cluster, reach the API server."""
 SERVING_ADDRESSES = ("127.0.0.1", "10.100.0.1")
 """Addresses of the same: the loopback, and the first of the Service range."""
+METRICS_SERVICE = "metrics-server"
+"""Name of the Service, in kube-system, and of the certificate of what serves metrics.k8s.io."""
+FRONT_PROXY = "front-proxy-client"
+"""Name of the API server's certificate for programs that serve an API for it."""
+FRONT_PROXY_AUTHORITY = "front-proxy-ca"
+"""Name of the authority that signs it, and nothing else."""
 CLIENTS = {
     "admin": "system:masters",
     "kube-controller-manager": None,
@@ -50,12 +59,17 @@ class Pair:
 def write_all(folder: Path, now: dt.datetime) -> None:
     """Make every key and certificate of a world in `folder` (private files are 0600).
 
-    Files: ca, serving and one per client, each NAME.crt and NAME.key; service-account.key and .pub.
+    Files: ca, serving, metrics-server, front-proxy-ca, front-proxy-client and one per client, each
+    NAME.crt and NAME.key; service-account.key and .pub.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    authority = _authority(now)
+    authority = _authority("daiku laptop world", now)
+    front_proxy = _authority("daiku laptop world's front proxy", now)
     _write_pair(folder, "ca", authority)
     _write_pair(folder, "serving", _serving(authority, now))
+    _write_pair(folder, METRICS_SERVICE, _metrics_server(authority, now))
+    _write_pair(folder, FRONT_PROXY_AUTHORITY, front_proxy)
+    _write_pair(folder, FRONT_PROXY, _client(front_proxy, FRONT_PROXY, None, now))
     for name, group in CLIENTS.items():
         common_name = f"system:{name}" if name.startswith("kube-") else name
         _write_pair(folder, name, _client(authority, common_name, group, now))
@@ -69,9 +83,9 @@ def write_private(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _authority(now: dt.datetime) -> Pair:
+def _authority(common_name: str, now: dt.datetime) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "daiku laptop world")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     usage = x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -103,6 +117,18 @@ def _serving(authority: Pair, now: dt.datetime) -> Pair:
         purposes=purposes,
         now=now,
         alternatives=alternatives,
+    )
+
+
+def _metrics_server(authority: Pair, now: dt.datetime) -> Pair:
+    # The API server expects the Service's name, whatever address it was sent to.
+    return _leaf(
+        authority,
+        name=METRICS_SERVICE,
+        group=None,
+        purposes=[ExtendedKeyUsageOID.SERVER_AUTH],
+        now=now,
+        alternatives=[x509.DNSName(f"{METRICS_SERVICE}.kube-system.svc")],
     )
 
 

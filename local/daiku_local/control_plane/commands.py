@@ -6,10 +6,12 @@ Speed of a fresh start beats durability: the world is thrown away with its data.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from daiku_local.control_plane import certificates
 from daiku_local.control_plane.ports import Ports
 from daiku_local.world import World
 
@@ -87,6 +89,14 @@ def kube_apiserver(settings: Settings) -> Sequence[str]:
         f"--tls-cert-file={pki / 'serving.crt'}",
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
+        # Who may name another user in these headers: this server, when it passes a request on.
+        f"--requestheader-client-ca-file={pki / certificates.FRONT_PROXY_AUTHORITY}.crt",
+        f"--requestheader-allowed-names={certificates.FRONT_PROXY}",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={pki / certificates.FRONT_PROXY}.crt",
+        f"--proxy-client-key-file={pki / certificates.FRONT_PROXY}.key",
         "--authorization-mode=Node,RBAC",
         f"--service-cluster-ip-range={world.service_cidr}",
         f"--service-account-issuer={world.service_account_issuer}",
@@ -112,7 +122,7 @@ def kube_controller_manager(settings: Settings) -> Sequence[str]:
         f"--tls-cert-file={pki / 'serving.crt'}",
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
-        # The lookup would wait forever for an aggregation layer that nobody has set up.
+        # Nobody is passed on to it: it serves health and metrics, to the administrator.
         "--authentication-skip-lookup=true",
         f"--root-ca-file={pki / 'ca.crt'}",
         f"--cluster-signing-cert-file={pki / 'ca.crt'}",
@@ -153,6 +163,18 @@ def kube_scheduler(settings: Settings) -> Sequence[str]:
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
         "--authentication-skip-lookup=true",
+    )
+
+
+def metrics(settings: Settings) -> Sequence[str]:
+    """What serves metrics.k8s.io, and the front door."""
+    return (
+        sys.executable,
+        "-m",
+        "daiku_local.metrics",
+        f"--world={settings.world.folder}",
+        f"--port={settings.ports.metrics}",
+        f"--door-port={settings.ports.door}",
     )
 
 

@@ -27,6 +27,10 @@ class Ports:
     """Port of kwok: health and metrics."""
     aws: int
     """Port of the stand-in AWS."""
+    metrics: int
+    """Secure port of metrics.k8s.io."""
+    door: int
+    """Port of the front door, through which load comes in."""
 
 
 def choose() -> Ports:

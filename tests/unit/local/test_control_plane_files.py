@@ -43,8 +43,17 @@ def settings(tmp_path: Path) -> commands.Settings:
 def test_every_leaf_is_signed_by_the_authority(pki: Path) -> None:
     authority = _certificate(pki, "ca")
 
-    for name in ("serving", *certificates.CLIENTS):
+    for name in ("serving", certificates.METRICS_SERVICE, *certificates.CLIENTS):
         _certificate(pki, name).verify_directly_issued_by(authority)
+
+
+def test_only_the_front_proxy_is_signed_by_whom_a_served_api_believes(pki: Path) -> None:
+    authority = _certificate(pki, certificates.FRONT_PROXY_AUTHORITY)
+
+    _certificate(pki, certificates.FRONT_PROXY).verify_directly_issued_by(authority)
+    for name in ("serving", *certificates.CLIENTS):
+        with pytest.raises(ValueError, match="subject does not match"):
+            _certificate(pki, name).verify_directly_issued_by(authority)
 
 
 def test_a_certificate_belongs_to_its_key(pki: Path) -> None:
