@@ -23,6 +23,7 @@ destroy follows from passing values along.
 
 from daiku_infra.access import AccessArgs, ClusterAccess, ClusterAccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
+from daiku_infra.api_types import NodeClassSpec, NodePoolSpec
 from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
 from daiku_infra.cluster import Cluster, ClusterArgs
 from daiku_infra.cluster_ref import ClusterRef
@@ -36,7 +37,13 @@ from daiku_infra.environment import Environment, EnvironmentArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.flow_logs import FlowLogs, FlowLogsArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
-from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs, NodePools, NodePoolsArgs
+from daiku_infra.node_pools import (
+    NodeClassArgs,
+    NodePoolArgs,
+    NodePools,
+    NodePoolsArgs,
+    NodePoolsError,
+)
 from daiku_infra.node_role import NodeRole, NodeRoleArgs
 from daiku_infra.node_security_group import (
     NodeSecurityArgs,
@@ -82,9 +89,12 @@ __all__ = [
     "InterruptionQueueArgs",
     "NatGateways",
     "NodeClassArgs",
+    "NodeClassSpec",
     "NodePoolArgs",
+    "NodePoolSpec",
     "NodePools",
     "NodePoolsArgs",
+    "NodePoolsError",
     "NodeRole",
     "NodeRoleArgs",
     "NodeSecurityArgs",

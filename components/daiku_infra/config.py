@@ -8,7 +8,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
@@ -22,6 +22,9 @@ from daiku_infra.node_security_group import NodeSecurityArgs
 from daiku_infra.reading import Mistake, Section
 from daiku_infra.service_account_role import Identity
 from daiku_infra.system_nodes import SystemNodesArgs
+
+if TYPE_CHECKING:
+    from daiku_infra.api_types import NodeClassSpec, NodePoolSpec
 
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 """Logs that an EKS control plane can keep."""
@@ -147,8 +150,12 @@ def _platform(section: Section) -> dict[str, bool]:
 def _check_together(section: Section, config: EnvironmentArgs) -> None:
     """What single values cannot tell: references, names used twice, parts that need each other."""
     class_names = [node_class.name for node_class in config.node_classes]
+    for index, node_class in enumerate(config.node_classes):
+        for place, problem in node_pool_rules.problems_of_class(node_class.spec):
+            section.note(f"nodeClasses[{index}].{place}", problem)
+    zones = config.vpc.zones if config.vpc else []
     for index, pool in enumerate(config.node_pools):
-        for place, problem in node_pool_rules.problems_of_pool(pool.spec, class_names):
+        for place, problem in node_pool_rules.problems_of_pool(pool.spec, class_names, zones):
             section.note(f"nodePools[{index}].{place}", problem)
     _check_unique(section, "nodeClasses", class_names)
     _check_unique(section, "nodePools", [pool.name for pool in config.node_pools])
@@ -278,14 +285,14 @@ def _cni(section: Section) -> CniArgs:
 def _node_class(section: Section) -> NodeClassArgs:
     return NodeClassArgs(
         name=section.text("name", pattern=_OBJECT_NAME, example="default"),
-        spec=section.mapping("spec", required=True),
+        spec=cast("NodeClassSpec", section.mapping("spec", required=True)),
     )
 
 
 def _node_pool(section: Section) -> NodePoolArgs:
     return NodePoolArgs(
         name=section.text("name", pattern=_OBJECT_NAME, example="default"),
-        spec=section.mapping("spec", required=True),
+        spec=cast("NodePoolSpec", section.mapping("spec", required=True)),
     )
 
 

@@ -5,7 +5,6 @@ the value stands on, and goes before it on destroy.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pulumi
 
@@ -295,7 +294,7 @@ def _warn_of_short_addresses(args: EnvironmentArgs) -> None:
     if args.vpc is None:
         return
     plan = subnets.divide(args.vpc.cidr_block, args.vpc.zones, args.vpc.pod_cidr_block)
-    specs: dict[str, dict[str, Any]] = {pool.name: pool.spec for pool in args.node_pools}
+    specs = {pool.name: pool.spec for pool in args.node_pools}
     available = sum(zone.node_addresses for zone in plan)
     if (problem := address_demand.shortage(specs, available)) is not None:
         pulumi.log.warn(problem)

@@ -1,163 +1,148 @@
-"""What can be said of NodePools and node classes before any API server sees them.
+"""What is wrong with NodePools and node classes, said before any API server sees them.
 
-The API's own rules are in its CustomResourceDefinitions. Here is what those cannot know: that a
-NodePool refers to a node class of this stack, and the slips that an editor makes. No Pulumi in here.
+The API's own rules are in its CustomResourceDefinitions (`api_rules`). Here is what those cannot know: that a NodePool
+refers to a node class of this stack, that its requirements leave anything to choose from, in the zones of this stack
+too, and that a schedule has the fields of cron. No Pulumi in here.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any
 
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
-"""How a requirement may compare."""
-POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized")
-"""When nodes may be consolidated."""
-REASONS = ("Underutilized", "Empty", "Drifted")
-"""What a budget may be about."""
+from daiku_infra import api_rules, manifests
+from daiku_infra.api_rules import Problem
 
-_DURATION = re.compile(r"(\d+(s|m|h))+|Never")
-_BUDGET_DURATION = re.compile(r"((\d+(h|m))+(0s)?)")
-_NODES = re.compile(r"\d+|\d{1,2}%|100%")
-_QUANTITY = re.compile(r"\d+(\.\d+)?([mkMGTPE]|[KMGTPE]i)?")
+ZONE = "topology.kubernetes.io/zone"
+"""Key of the requirement on availability zones."""
+
+_REQUIREMENTS = "spec.template.spec.requirements"
+_REFERENCE = "spec.template.spec.nodeClassRef"
 _MACROS = ("@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_CRON_FIELDS = 5
+_NOTHING: dict[str, Any] = {}
+
+
+def problems_of_class(spec: Mapping[str, Any]) -> list[Problem]:
+    """Say what is wrong with an EC2NodeClass's spec, once the stack has filled in what it knows."""
+    filled = manifests.node_class(
+        "", {**spec}, cluster="cluster", profile=api_rules.KNOWN_LATE, common_tags={}
+    )
+    return api_rules.problems_of("EC2NodeClass", filled["spec"])
 
 
 def problems_of_pool(
-    spec: Mapping[str, Any], node_class_names: Sequence[str]
-) -> list[tuple[str, str]]:
+    spec: Mapping[str, Any],
+    node_class_names: Sequence[str] | None = None,
+    zones: Sequence[str] = (),
+) -> list[Problem]:
     """Say what is wrong with a NodePool's spec: where, and what.
 
     Args:
         spec: The spec, in the words of the API.
-        node_class_names: The EC2NodeClasses of the stack.
+        node_class_names: The EC2NodeClasses that there are; any when None.
+        zones: Its availability zones; any when empty.
     """
-    template = _at(spec, "template", "spec")
-    reference = _at(template, "nodeClassRef")
-    problems: list[tuple[str, str]] = []
-    name = reference.get("name")
-    if not name:
-        problems.append(
-            (
-                "spec.template.spec.nodeClassRef",
-                "is missing; write {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}",
-            )
-        )
-    elif reference.get("kind") == "EC2NodeClass" and name not in node_class_names:
-        known = ", ".join(node_class_names) or "none"
-        problems.append(
-            (
-                "spec.template.spec.nodeClassRef.name",
-                f"{name!r} is no node class of this stack; there is: {known}",
-            )
-        )
-    requirements = template.get("requirements", [])
-    if not isinstance(requirements, list):
-        return [*problems, ("spec.template.spec.requirements", "is not a list")]
-    for index, requirement in enumerate(cast("list[Any]", requirements)):
-        place = f"spec.template.spec.requirements[{index}]"
-        problems.extend((place, problem) for problem in _problems_of_requirement(requirement))
-    problems.extend(_contradictions(cast("list[Any]", requirements)))
-    problems.extend(_problems_of_limits(spec))
-    problems.extend(_problems_of_disruption(spec))
-    return problems
+    if problems := api_rules.problems_of("NodePool", spec):
+        return problems
+    return [
+        *(_problems_of_reference(spec, node_class_names) if node_class_names is not None else ()),
+        *_contradictions(spec, zones),
+        *_problems_of_schedules(spec),
+    ]
 
 
-def _contradictions(requirements: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _problems_of_reference(spec: Mapping[str, Any], known: Sequence[str]) -> Iterator[Problem]:
+    """A node class of ours must be one of this stack."""
+    reference = spec["template"]["spec"]["nodeClassRef"]
+    if reference["kind"] == "EC2NodeClass" and reference["name"] not in known:
+        yield (
+            f"{_REFERENCE}.name",
+            f"{reference['name']!r} is no node class of this stack; there is: {', '.join(known) or 'none'}",
+        )
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What requirements leave of the values of one label."""
+
+    allowed: set[str] | None = None
+    """The only ones; None for any."""
+    refused: set[str] = field(default_factory=set[str])
+    """Not these."""
+    least: float = float("-inf")
+    """No number below this."""
+    most: float = float("inf")
+    """No number above this."""
+    absent: bool = False
+    """A node may not have the label."""
+    present: bool = False
+    """A node must have the label."""
+
+    def narrow(self, operator: str, values: Sequence[str]) -> None:
+        """Take one more requirement into account."""
+        match operator:
+            case "In":
+                self.allowed = {*values} if self.allowed is None else self.allowed & {*values}
+            case "NotIn":
+                self.refused |= {*values}
+            case "DoesNotExist":
+                self.absent = True
+            case "Gt" | "Gte":
+                self.least = max(self.least, int(values[0]) + (operator == "Gt"))
+            case "Lt" | "Lte":
+                self.most = min(self.most, int(values[0]) - (operator == "Lt"))
+            case _:
+                pass
+        self.present |= operator not in {"NotIn", "DoesNotExist"}
+
+    def is_empty(self) -> bool:
+        """Whether no value is left."""
+        if self.absent:
+            return self.present
+        if self.allowed is None:
+            return self.least > self.most
+        return not any(self._fits(value) for value in self.allowed - self.refused)
+
+    def _fits(self, value: str) -> bool:
+        if self.least == float("-inf") and self.most == float("inf"):
+            return True
+        return value.isdigit() and self.least <= int(value) <= self.most
+
+
+def _contradictions(spec: Mapping[str, Any], zones: Sequence[str]) -> Iterator[Problem]:
     """Say so where requirements of one key leave no value: the NodePool would select nothing."""
-    allowed: dict[str, set[str]] = {}
-    for requirement in requirements:
-        if not isinstance(requirement, dict):
-            continue
-        fields = cast("dict[str, Any]", requirement)
-        key, operator = str(fields.get("key")), fields.get("operator")
-        values = {str(value) for value in fields.get("values") or ()}
-        if operator == "In" and not values:
-            yield "spec.template.spec.requirements", f"{key} In needs at least one value"
-        elif operator == "In":
-            allowed[key] = allowed[key] & values if key in allowed else values
-        elif operator == "NotIn" and key in allowed:
-            allowed[key] -= values
-        else:
-            continue
-        if key in allowed and not allowed[key]:
+    choices: dict[str, _Choice] = {}
+    template: dict[str, Any] = spec["template"]
+    metadata: dict[str, Any] = template.get("metadata") or _NOTHING
+    for requirement in template["spec"]["requirements"]:
+        choice = choices.setdefault(requirement["key"], _Choice())
+        choice.narrow(requirement["operator"], requirement.get("values") or ())
+    for key, value in (metadata.get("labels") or _NOTHING).items():
+        choices.setdefault(key, _Choice()).narrow("In", [value])
+    for key, choice in choices.items():
+        if choice.is_empty():
             yield (
-                "spec.template.spec.requirements",
-                f"no value of {key} meets all of them: this NodePool would select nothing",
+                _REQUIREMENTS,
+                f"no value of {key} meets all of them: this NodePool would select nothing; take one of them out",
             )
-            del allowed[key]
+    zone = choices.get(ZONE)
+    if zone and zones and not zone.is_empty():
+        zone.narrow("In", zones)
+        if zone.is_empty():
+            yield (
+                _REQUIREMENTS,
+                f"{ZONE} allows none of this stack's zones ({', '.join(zones)}): this NodePool would select nothing",
+            )
 
 
-def _problems_of_limits(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Limits are quantities, a weight is 1 to 100."""
-    for name, quantity in _at(spec, "limits").items():
-        if not _QUANTITY.fullmatch(str(quantity)):
-            yield f"spec.limits.{name}", f"{quantity!r} is no quantity such as 100 or 512Gi"
-    weight = spec.get("weight")
-    if weight is not None and not (isinstance(weight, int) and 1 <= weight <= 100):
-        yield "spec.weight", f"{weight!r} is not a whole number from 1 to 100"
-
-
-def _problems_of_disruption(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """When and how many nodes may be disrupted."""
-    disruption = _at(spec, "disruption")
-    policy = disruption.get("consolidationPolicy")
-    if policy is not None and policy not in POLICIES:
-        yield "spec.disruption.consolidationPolicy", f"{policy!r} is none of {', '.join(POLICIES)}"
-    for place, value in (
-        ("spec.disruption.consolidateAfter", disruption.get("consolidateAfter")),
-        ("spec.template.spec.expireAfter", _at(spec, "template", "spec").get("expireAfter")),
-    ):
-        if value is not None and not _DURATION.fullmatch(str(value)):
-            yield place, f"{value!r} is no duration such as 30s, 5m, 720h or Never"
-    budgets = cast("list[Any]", disruption.get("budgets") or [])
+def _problems_of_schedules(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    """A schedule is a macro or five fields; the API's pattern lets more pass."""
+    budgets: list[Mapping[str, Any]] = (spec.get("disruption") or _NOTHING).get("budgets") or []
     for index, budget in enumerate(budgets):
-        place = f"spec.disruption.budgets[{index}]"
-        if isinstance(budget, dict):
-            for problem in _problems_of_budget(cast("dict[str, Any]", budget)):
-                yield place, problem
-        else:
-            yield place, f"{budget!r} is not a mapping with nodes"
-
-
-def _problems_of_budget(budget: Mapping[str, Any]) -> Iterator[str]:
-    """Say what is wrong with one budget."""
-    nodes = budget.get("nodes")
-    if not _NODES.fullmatch(str(nodes)):
-        yield f"nodes {nodes!r} is neither a count nor a percentage such as 10%"
-    for reason in budget.get("reasons") or ():
-        if reason not in REASONS:
-            yield f"reason {reason!r} is none of {', '.join(REASONS)}"
-    schedule, duration = budget.get("schedule"), budget.get("duration")
-    if (schedule is None) != (duration is None):
-        yield "schedule and duration belong together: give both or neither"
-    if schedule is not None and schedule not in _MACROS and len(str(schedule).split()) != 5:
-        yield f"schedule {schedule!r} has not the five fields of cron, such as 0 9 * * mon-fri"
-    if duration is not None and not _BUDGET_DURATION.fullmatch(str(duration)):
-        yield f"duration {duration!r} is none of whole minutes and hours, such as 8h30m"
-
-
-def _problems_of_requirement(requirement: Any) -> list[str]:
-    """Say what is wrong with one requirement."""
-    if not isinstance(requirement, dict):
-        return [f"{requirement!r} is not a mapping of key, operator and values"]
-    fields = cast("dict[str, Any]", requirement)
-    problems: list[str] = []
-    if not fields.get("key"):
-        problems.append("has no key; write one such as kubernetes.io/arch")
-    operator = fields.get("operator")
-    if operator not in OPERATORS:
-        problems.append(f"operator {operator!r} is none of {', '.join(OPERATORS)}")
-    values = fields.get("values", [])
-    if not isinstance(values, list) or not all(
-        isinstance(v, str) for v in cast("list[Any]", values)
-    ):
-        problems.append(f"values {values!r} is not a list of texts; put numbers in quotes")
-    return problems
-
-
-def _at(mapping: Mapping[str, Any], *path: str) -> dict[str, Any]:
-    """The mapping at a path; empty where there is none."""
-    found: Any = mapping
-    for key in path:
-        found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        schedule = budget.get("schedule")
+        if schedule is None or schedule in _MACROS or len(str(schedule).split()) == _CRON_FIELDS:
+            continue
+        yield (
+            f"spec.disruption.budgets[{index}].schedule",
+            f"{schedule!r} has not the five fields of cron, such as 0 9 * * mon-fri",
+        )

@@ -4,12 +4,14 @@ On destroy a NodePool is gone only when its last node is, then its node class go
 controller that drained them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 
-from daiku_infra import manifests, objects, outputs
+from daiku_infra import manifests, node_pool_rules, objects, outputs
+from daiku_infra.api_types import NodeClassSpec, NodePoolSpec
 from daiku_infra.cluster_ref import ClusterRef
 
 READY_TIMEOUT = "2m"
@@ -24,7 +26,7 @@ class NodeClassArgs:
 
     name: str
     """Its name."""
-    spec: dict[str, Any]
+    spec: NodeClassSpec
     """Its spec, in the words of the API. Selector terms and the instance profile may be absent."""
 
 
@@ -34,7 +36,7 @@ class NodePoolArgs:
 
     name: str
     """Its name."""
-    spec: dict[str, Any]
+    spec: NodePoolSpec
     """Its spec, in the words of the API."""
 
 
@@ -54,6 +56,10 @@ class NodePoolsArgs:
     """Which nodes there may be."""
 
 
+class NodePoolsError(pulumi.RunError):
+    """The API would refuse what is asked for; the message lists every mistake in it."""
+
+
 class NodePools(pulumi.ComponentResource):
     """The NodePools of a stack."""
 
@@ -63,7 +69,11 @@ class NodePools(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        """Register the objects."""
+        """See that the API takes the objects, then register them."""
+        if mistakes := "\n".join(f"  - {place}: {problem}" for place, problem in _mistakes(args)):
+            raise NodePoolsError(
+                f"the NodePools of {args.cluster.name} cannot be made:\n{mistakes}"
+            )
         super().__init__("daiku:index:NodePools", name, None, opts)
         after_controller = outputs.before(args.controller, args.cluster.security_group_id)
         timeouts = pulumi.CustomTimeouts(
@@ -74,7 +84,7 @@ class NodePools(pulumi.ComponentResource):
                 f"{name}-class-{node_class.name}",
                 manifests.node_class(
                     node_class.name,
-                    node_class.spec,
+                    cast("dict[str, Any]", node_class.spec),
                     cluster=args.cluster.name,
                     profile=args.instance_profile_name,
                     common_tags=args.cluster.tags,
@@ -89,7 +99,7 @@ class NodePools(pulumi.ComponentResource):
         pools = [
             objects.KubernetesObject(
                 f"{name}-pool-{pool.name}",
-                manifests.node_pool(pool.name, pool.spec),
+                manifests.node_pool(pool.name, cast("dict[str, Any]", pool.spec)),
                 pulumi.ResourceOptions(
                     parent=self,
                     depends_on=[*classes, *after_controller],
@@ -100,3 +110,13 @@ class NodePools(pulumi.ComponentResource):
         ]
         self.names = [pool.metadata["name"] for pool in pools]
         self.register_outputs({"names": self.names})
+
+
+def _mistakes(args: NodePoolsArgs) -> Iterator[tuple[str, str]]:
+    """What the API would refuse. A NodePool may refer to a node class that somebody else makes."""
+    for node_class in args.node_classes:
+        for place, problem in node_pool_rules.problems_of_class(node_class.spec):
+            yield f"node class {node_class.name}: {place}", problem
+    for pool in args.node_pools:
+        for place, problem in node_pool_rules.problems_of_pool(pool.spec):
+            yield f"NodePool {pool.name}: {place}", problem

@@ -17,11 +17,26 @@ import pulumi
 from google.protobuf.struct_pb2 import ListValue, Struct
 from pulumi.runtime import mocks, rpc, settings
 
+import daiku_infra as infra
+
 ACCOUNT = "123456789012"
 REGION = "us-west-2"
 ISSUER = "oidc.eks.us-west-2.amazonaws.com/id/0123456789ABCDEF0123456789ABCDEF"
 VERSIONS = ("1.33", "1.34", "1.35")
 CLUSTER_GROUP = "sg-0123456789abcdef0"
+NODE_CLASS: infra.NodeClassSpec = {"amiSelectorTerms": [{"alias": "al2023@latest"}]}
+NODE_POOL: infra.NodePoolSpec = {
+    "template": {
+        "spec": {
+            "nodeClassRef": {
+                "group": "karpenter.k8s.aws",
+                "kind": "EC2NodeClass",
+                "name": "default",
+            },
+            "requirements": [],
+        }
+    }
+}
 _RESOURCE_REFERENCE = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e"}
 
 

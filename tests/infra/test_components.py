@@ -123,8 +123,8 @@ def test_the_autoscaler_takes_a_cluster_that_somebody_else_made() -> None:
                 cluster=cluster,
                 controller=scaler.controller,
                 instance_profile_name=nodes.instance_profile_name,
-                node_classes=[infra.NodeClassArgs(name="default", spec={})],
-                node_pools=[infra.NodePoolArgs(name="default", spec={})],
+                node_classes=[infra.NodeClassArgs(name="default", spec=graph.NODE_CLASS)],
+                node_pools=[infra.NodePoolArgs(name="default", spec=graph.NODE_POOL)],
             ),
         )
 

@@ -117,8 +117,8 @@ def test_a_drain_goes_before_all_that_it_needs() -> None:
                 cluster=THEIRS,
                 controller="daiku",
                 instance_profile_name="profile",
-                node_classes=[infra.NodeClassArgs(name="c", spec={})],
-                node_pools=[infra.NodePoolArgs(name="a", spec={})],
+                node_classes=[infra.NodeClassArgs(name="c", spec=graph.NODE_CLASS)],
+                node_pools=[infra.NodePoolArgs(name="a", spec=graph.NODE_POOL)],
             ),
             pulumi.ResourceOptions(provider=provider),
         )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.infra import graph
 
+import daiku_infra as infra
 from daiku_infra.__main__ import COMPONENTS, Provider
 
 CLUSTER = {
@@ -76,8 +77,8 @@ def test_nested_arguments_become_what_components_take() -> None:
         "cluster": CLUSTER,
         "controller": "daiku",
         "instanceProfileName": "profile",
-        "nodeClasses": [{"name": "default", "spec": {"amiFamily": "AL2023"}}],
-        "nodePools": [{"name": "default", "spec": {"weight": 1}}],
+        "nodeClasses": [{"name": "default", "spec": {**graph.NODE_CLASS, "amiFamily": "AL2023"}}],
+        "nodePools": [{"name": "default", "spec": {**graph.NODE_POOL, "weight": 1}}],
     }
 
     made = graph.register(lambda: Provider().construct("p", "daiku:index:NodePools", inputs))
@@ -85,6 +86,51 @@ def test_nested_arguments_become_what_components_take() -> None:
     node_class = made.one("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass")
     assert node_class.inputs["spec"]["instanceProfile"] == "profile"
     assert node_class.inputs["spec"]["amiFamily"] == "AL2023"
+
+
+def test_every_field_of_a_node_pool_is_in_the_schema(schema: dict[str, Any]) -> None:
+    [reference] = [schema["types"]["daiku:index:NodePoolArgs"]["properties"]["spec"]["$ref"]]
+    assert reference == "#/types/daiku:index:NodePoolSpec"
+    node_class = schema["types"]["daiku:index:NodeClassSpec"]
+    assert node_class["required"] == ["amiSelectorTerms"]
+    assert {"kubelet", "metadataOptions", "blockDeviceMappings"} <= set(node_class["properties"])
+
+
+def test_a_node_pool_that_the_api_would_refuse_is_refused_before_anything_is_made() -> None:
+    def program() -> None:
+        spec: infra.NodePoolSpec = {**graph.NODE_POOL, "weight": 101, "limits": {"cpu": "ten"}}
+        infra.NodePools(
+            "p",
+            infra.NodePoolsArgs(
+                cluster=infra.ClusterRef(
+                    name="theirs",
+                    region=graph.REGION,
+                    account_id=graph.ACCOUNT,
+                    existing_name="theirs",
+                    endpoint="",
+                    certificate_authority="",
+                    oidc_provider_arn="",
+                    oidc_issuer="",
+                    kubeconfig="{}",
+                    vpc_id="vpc-1",
+                    private_subnet_ids=[],
+                    security_group_id="sg-1",
+                    system_nodes="",
+                ),
+                controller="daiku",
+                instance_profile_name="profile",
+                node_classes=[],
+                node_pools=[infra.NodePoolArgs(name="big", spec=spec)],
+            ),
+        )
+
+    with pytest.raises(infra.NodePoolsError) as refused:
+        graph.register(program)
+
+    assert str(refused.value).splitlines()[1:] == [
+        "  - NodePool big: spec.weight: 101 is more than the most, 100",
+        "  - NodePool big: spec.limits.cpu: 'ten' does not belong here; write something such as 100 or 512Gi",
+    ]
 
 
 def test_a_cluster_hands_its_reference_out_in_the_words_of_the_schema() -> None:

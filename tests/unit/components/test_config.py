@@ -12,7 +12,8 @@ from daiku_infra.subnets import NatGateways
 
 CLASS = {"name": "default", "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}
 REFERENCE = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
-POOL = {"name": "default", "spec": {"template": {"spec": {"nodeClassRef": REFERENCE}}}}
+TEMPLATE: dict[str, Any] = {"nodeClassRef": REFERENCE, "requirements": []}
+POOL = {"name": "default", "spec": {"template": {"spec": TEMPLATE}}}
 SMALLEST: dict[str, Any] = {
     "clusterName": "demo",
     "zones": ["us-west-2a", "us-west-2b"],
@@ -26,7 +27,7 @@ def parse(**changes: Any) -> EnvironmentArgs:
 
 
 def pool(**template: Any) -> list[dict[str, Any]]:
-    return [{"name": "p", "spec": {"template": {"spec": {"nodeClassRef": REFERENCE, **template}}}}]
+    return [{"name": "p", "spec": {"template": {"spec": TEMPLATE | template}}}]
 
 
 def mistakes(**changes: Any) -> list[str]:
@@ -159,10 +160,10 @@ def test_all_mistakes_are_reported_at_once() -> None:
         pytest.param({"nodeClasses": [{"name": "x"}]}, "spec: is missing", id="no spec"),
         pytest.param({"nodePools": ["x"]}, "nodePools[0]: 'x' is not a mapping", id="not a pool"),
         pytest.param({"nodePools": [POOL]}, "no node class of this stack", id="no such class"),
-        pytest.param({"nodePools": [{"name": "p", "spec": {}}]}, "nodeClassRef: is missing", id="no ref"),
+        pytest.param({"nodePools": pool(nodeClassRef=None)}, "nodeClassRef: is missing", id="no ref"),
         pytest.param(
             {"nodeClasses": [CLASS], "nodePools": pool(requirements=[{"key": "a", "operator": "=="}])},
-            "requirements[0]: operator '==' is none of In",
+            "requirements[0].operator: '==' is none of In",
             id="an operator that is none",
         ),
         pytest.param(
@@ -170,7 +171,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
                 "nodeClasses": [CLASS],
                 "nodePools": pool(requirements=[{"key": "a", "operator": "Gt", "values": [2]}]),
             },
-            "put numbers in quotes",
+            "put it in quotes",
             id="a requirement with a bare number",
         ),
     ],
