@@ -230,7 +230,8 @@ class PatchNodePool:
 
     name: str
     resource_version: str
-    annotations: Mapping[str, str] | None = None
+    annotations: Mapping[str, str | None] | None = None
+    """Annotations to set; None as value removes."""
     conditions: tuple[Condition, ...] = ()
     nodes: int | None = None
     resources: Mapping[str, int] | None = None

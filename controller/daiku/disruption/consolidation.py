@@ -155,7 +155,7 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
     elif loop := ground.loops().get(pool.meta.name):
         reason, message = loops.REASON, str(loop)
         made.wakes.append(loop.until)
-    elif moved := payback.settling(candidate.reschedulable, ground.snapshot, ground.now):
+    elif moved := payback.settling(candidate, ground.snapshot, ground.now):
         reason = "Settling"
         message = (
             f"pod {moved[0].meta.key} was moved lately; it may go from {moved[1]:%H:%M:%S} UTC on"

@@ -6,13 +6,14 @@ each ended by consolidation, their NodePool is not consolidated until an hour af
 live at the same time are no loop: many of them may go at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from daiku.commands import Announce
 from daiku.model.nodepool import NodePool
+from daiku.state import past
 from daiku.state.past import REMEMBERED, Life
 from daiku.state.snapshot import Snapshot
 
@@ -45,12 +46,8 @@ class Loop:
 
 def find(snapshot: Snapshot) -> dict[str, Loop]:
     """NodePools that go round in circles."""
-    shapes: dict[tuple[str, str, str], list[Life]] = {}
-    for life in snapshot.past.lives:
-        shapes.setdefault((life.nodepool, life.instance_type, life.capacity_type), []).append(life)
     found: dict[str, Loop] = {}
-    for (pool, *_), lives in sorted(shapes.items()):
-        circle = _one_after_the_other(lives)
+    for (pool, *_), circle in sorted(past.circles(snapshot.past.lives).items()):
         if len(circle) >= LIVES:
             found.setdefault(pool, Loop(lives=tuple(circle)))
     return found
@@ -66,12 +63,3 @@ def _event(pool: NodePool, loop: Loop) -> Announce:
     return Announce.on(
         "NodePool", pool.meta, type_="Warning", reason="ConsolidationLoop", message=str(loop)
     )
-
-
-def _one_after_the_other(lives: Sequence[Life]) -> list[Life]:
-    """Of `lives`, in the order of their ends, as many as there are that were made after the one before had ended."""
-    chosen: list[Life] = []
-    for life in lives:
-        if not chosen or life.made >= chosen[-1].ended:
-            chosen.append(life)
-    return chosen

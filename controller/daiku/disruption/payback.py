@@ -59,7 +59,9 @@ def movable(
         if pool.consolidate_after is None or node.name not in world.usd_per_hour:
             continue
         pods = [pod for pod in node.pods if pod.is_reschedulable]
-        if now is not None and (_quiet_at(candidate, now) > now or settling(pods, snapshot, now)):
+        if now is not None and (
+            _quiet_at(candidate, now) > now or settling(candidate, snapshot, now)
+        ):
             continue
         found.append(
             Movable(
@@ -104,9 +106,16 @@ def starts(snapshot: Snapshot) -> dict[str, timedelta]:
     return {owner: sorted(times)[len(times) // 2] for owner, times in seen.items()}
 
 
-def settling(pods: Iterable[Pod], snapshot: Snapshot, now: datetime) -> tuple[Pod, datetime] | None:
-    """The pod that must stay longest because it was moved lately, and until when; None when none must."""
-    times = ((snapshot.past.stays_until(pod), pod) for pod in pods)
+def settling(
+    candidate: Candidate, snapshot: Snapshot, now: datetime
+) -> tuple[Pod, datetime] | None:
+    """The pod that must stay longest because it was moved lately, and until when; None when none must.
+
+    Where moves are free, being moved again soon is free as well.
+    """
+    if not horizon(candidate.pool):
+        return None
+    times = ((snapshot.past.stays_until(pod), pod) for pod in candidate.reschedulable)
     late = [(until, pod.meta.key, pod) for until, pod in times if until is not None and until > now]
     if not late:
         return None

@@ -1,5 +1,7 @@
 """What a NodePool says about itself: its hash, its nodes, what they add up to, and whether it can be used.
 
+Beside that it keeps, for whoever leads next, which of its nodes go in circles.
+
 Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation, nodepool.readiness and
 nodepool.registrationhealth.
 """
@@ -51,21 +53,12 @@ def _patch(
 ) -> PatchNodePool | None:
     """The command that writes what has changed, or None when nothing has."""
     total = resources.add(dict.fromkeys(_COUNTED, 0), *(s.capacity for s in nodes))
-    annotations = {
-        labels.NODEPOOL_HASH: nodepool_hash.of(pool.template),
-        labels.NODEPOOL_HASH_VERSION: nodepool_hash.VERSION,
-    }
     node_class = snapshot.node_classes.get(pool.template.node_class)
     generation = node_class.meta.generation if node_class is not None else None
     wanted = PatchNodePool(
         name=pool.meta.name,
         resource_version=pool.meta.resource_version,
-        annotations=(
-            annotations
-            if any(pool.meta.annotations.get(k) != v for k, v in annotations.items())
-            and hydration.is_done(pool, snapshot)
-            else None
-        ),
+        annotations=_annotations(pool, snapshot) or None,
         conditions=_conditions(pool, snapshot, catalogue, now),
         nodes=len(nodes) if len(nodes) != pool.status_nodes else None,
         resources=total if total != pool.status_resources else None,
@@ -73,6 +66,16 @@ def _patch(
     )
     nothing = PatchNodePool(name=wanted.name, resource_version=wanted.resource_version)
     return None if wanted == nothing or pool.meta.deleted is not None else wanted
+
+
+def _annotations(pool: NodePool, snapshot: Snapshot) -> dict[str, str | None]:
+    """Those that are to be written: its hash, and the nodes that go in circles."""
+    wanted: dict[str, str | None] = {labels.CIRCLING: snapshot.past.note(pool.meta.name)}
+    if hydration.is_done(pool, snapshot):
+        wanted[labels.NODEPOOL_HASH] = nodepool_hash.of(pool.template)
+        wanted[labels.NODEPOOL_HASH_VERSION] = nodepool_hash.VERSION
+    known = pool.meta.annotations
+    return {name: value for name, value in wanted.items() if known.get(name) != value}
 
 
 def _conditions(

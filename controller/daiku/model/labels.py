@@ -38,6 +38,8 @@ DISRUPTION_COMMAND: Final = "daiku.dev/disruption-command"
 """Annotation on NodeClaims that are about to be disrupted, and on their replacements: the whole decision, as JSON."""
 DISRUPTION_MODE: Final = "daiku.dev/disruption"
 """Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
+CIRCLING: Final = "daiku.dev/circling"
+"""Annotation on NodePools: nodes that consolidation took away and that were made again, as JSON."""
 
 REBALANCE: Final = "daiku.dev/rebalance-recommended"
 """Annotation of a NodeClaim: EC2 expects to take its spot instance back, so it is replaced as if it had drifted."""

@@ -1,6 +1,7 @@
 """What decisions remember from tick to tick: pods without a place, disruptions that rest, nodes that were looked at.
 
-All of it may be lost in a restart: decisions are made again, and nodes are looked at again.
+All of it may be lost in a restart: decisions are made again, and nodes are looked at again. Only circles are not
+noticed again from the start: they are written on their NodePools (`state.past`).
 """
 
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ class Deciding:
         """Count a change; whether there is one, beside the version of the object."""
         changed = before is None or _is_other(before, seen)
         self.changes += changed and isinstance(seen, _MATTER)
+        if changed and isinstance(seen, NodePool):
+            self.past.recall(seen)
         return changed
 
     def still_unschedulable(self, waiting: frozenset[str]) -> tuple[Unschedulable, ...]:

@@ -8,10 +8,12 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.disruption import loops
+from daiku.disruption import loops, payback
+from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.state.past import Life, Memory, Past
 
@@ -102,13 +104,18 @@ def test_only_what_consolidation_took_away_is_remembered() -> None:
     assert memory.at(NOW).lives == ()
 
 
-def half_full(pool: str = "100%") -> Moving:
+def annotated(**annotations: str) -> NodePool:
+    pool = build.node_pool(budgets=[Budget(nodes="100%")])
+    return replace(pool, meta=replace(pool.meta, annotations=annotations))
+
+
+def half_full(**annotations: str) -> Moving:
     return world(
         *running("default-aaaaa"),
         *running("default-bbbbb"),
         build.pod("one", cpu="1500m", node="node-default-aaaaa"),
         build.pod("two", cpu="1500m", node="node-default-bbbbb"),
-        pool=build.node_pool(budgets=[Budget(nodes=pool)]),
+        pool=annotated(**annotations),
     )
 
 
@@ -131,15 +138,33 @@ def test_a_pod_that_was_moved_is_not_moved_again_for_ten_minutes() -> None:
     assert made.evicted == moved + 1
 
 
-def test_a_pool_that_goes_in_circles_rests_and_says_so() -> None:
-    made = half_full()
-    before = made.cluster.snapshot(made.now).past.lives
+def test_where_moves_are_free_a_pod_may_be_moved_again_at_once() -> None:
+    made = half_full(**{payback.HORIZON: "0"})
+    made.run(120)
+    moved = made.evicted
+    first = next(p for p in made.all(Pod) if p.meta.name.startswith("again"))
+    for pod in [p for p in made.all(Pod) if p is not first]:
+        made.delete(Pod, pod.meta.key)
+
+    made.run(2 * 60)
+
+    assert made.evicted == moved + 1
+
+
+def circling(made: Moving, times: int) -> None:
+    """Nodes of one shape have come and gone so many times, one after the other."""
     since = int((made.now - NOW) / MINUTE)
-    lives = [life(since - 10 + n, since - 9 + n) for n in (0, 2, 4)]
-    for each in lives:
+    for number in range(times):
+        each = life(since - 10 + 2 * number, since - 9 + 2 * number)
         claim = taken("Underutilized", name=each.name, deleted=each.ended, since=each.made)
         made.put(claim)
         made.drop(NodeClaim, claim.meta.name)
+
+
+def test_a_pool_that_goes_in_circles_rests_and_says_so() -> None:
+    made = half_full()
+    before = made.cluster.snapshot(made.now).past.lives
+    circling(made, 3)
 
     made.run(60)
 
@@ -147,3 +172,36 @@ def test_a_pool_that_goes_in_circles_rests_and_says_so() -> None:
     assert made.evicted == 0
     assert set(made.kept().values()) == {"Loop"}
     assert any("ConsolidationLoop" in line for line in made.log)
+
+
+def test_whoever_leads_next_knows_of_a_circle() -> None:
+    made = half_full()
+    circling(made, 3)
+    made.run(5)
+    known = made.cluster.snapshot(made.now).past.lives
+    (pool,) = made.all(NodePool)
+
+    memory = Memory()
+    memory.recall(pool)
+
+    assert len(known) == 3
+    assert memory.at(made.now).lives == known
+    assert memory.at(made.now + 60 * MINUTE).lives == ()
+
+
+def test_one_node_that_went_is_written_nowhere_and_what_is_forgotten_is_taken_off_again() -> None:
+    made = half_full(**{labels.CIRCLING: "[]"})
+    circling(made, 1)
+    made.run(5)
+
+    (pool,) = made.all(NodePool)
+    assert labels.CIRCLING not in pool.meta.annotations
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "3", "[3]", '[["a"]]', '[["a","b","c","d","e"]]'])
+def test_what_a_person_writes_there_is_left_out(text: str) -> None:
+    memory = Memory()
+
+    memory.recall(annotated(**{labels.CIRCLING: text}))
+
+    assert memory.at(NOW).lives == ()

@@ -281,9 +281,8 @@ class World:
     def _patch_pool(self, patch: commands.PatchNodePool) -> None:
         pool = self._current(NodePool, patch.name, patch.resource_version)
         changed = {c.type: c for c in (*pool.conditions, *patch.conditions)}
-        meta = replace(
-            pool.meta, annotations={**pool.meta.annotations, **(patch.annotations or {})}
-        )
+        merged = {**pool.meta.annotations, **(patch.annotations or {})}
+        meta = replace(pool.meta, annotations={k: v for k, v in merged.items() if v is not None})
         self.put(
             replace(
                 pool,
