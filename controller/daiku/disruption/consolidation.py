@@ -28,8 +28,6 @@ TRIALS_MOST: Final = 100
 """What-ifs per tick."""
 TOGETHER_MOST: Final = 100
 """Nodes that go together at most (Karpenter's figure)."""
-PART_PAUSE: Final = timedelta(seconds=2)
-"""Between two parts of a round, so that a big cluster does not take all the time of a tick after the other."""
 LOOK: Final = "consolidation"
 _PAUSE: Final = timedelta(seconds=10)
 """Between two rounds at least, when something has changed (Karpenter's interval)."""
@@ -262,8 +260,7 @@ def _proposal(
         ground,
         reason=REASON,
         method=method,
-        new_nodes=len(weighing.new_nodes),
-        detail=", ".join(node.types[0].name for node in weighing.new_nodes),
+        new_nodes=weighing.new_nodes,
         saves_usd_per_hour=weighing.saves_usd_per_hour,
     )
 

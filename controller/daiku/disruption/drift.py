@@ -79,8 +79,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
             ground,
             reason=REASON,
             method="drift" if pool.replicas is None else "static",
-            new_nodes=len(weighing.new_nodes),
-            detail=", ".join(node.types[0].name for node in weighing.new_nodes),
+            new_nodes=weighing.new_nodes,
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
         made.proposals.append(proposal)

@@ -9,7 +9,7 @@ That a node fell back is read off its NodeClaim: it is on-demand and was allowed
 restart.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,6 +20,7 @@ from daiku.model.condition import find
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodeclaim import NodeClaim
 from daiku.report import Kept
+from daiku.scheduling import prices
 from daiku.state.snapshot import Snapshot
 from daiku.state.soldout import Pool
 from daiku.state.statenode import StateNode
@@ -43,23 +44,14 @@ def back_at(claim: NodeClaim) -> datetime | None:
     return at + BACK_FOR if at is not None else None
 
 
-def shortage(
-    snapshot: Snapshot, catalogue: Catalogue, now: datetime
-) -> tuple[dict[Pool, datetime], list[datetime]]:
-    """Spot pools that were sold out lately -> until when no voluntary move counts on them; and when that ends."""
+def sold_out(snapshot: Snapshot, catalogue: Catalogue, now: datetime) -> dict[Pool, datetime]:
+    """Spot pools that were sold out lately -> until when no voluntary move counts on them."""
     out: dict[Pool, datetime] = {}
-    ends: list[datetime] = []
-    for state_node in snapshot.state_nodes:
-        claim = state_node.claim
-        if claim is None or not is_fallen(claim):
-            continue
-        until = back_at(claim)
-        if until is None or until <= now:
-            continue
-        ends.append(until)
+    known = prices.of_offerings(catalogue)
+    for state_node, claim, until in _waiting(snapshot, now):
         names = claim.requirements.get(labels.INSTANCE_TYPE)
         zones = claim.requirements.get(labels.ZONE)
-        paid = _paid(state_node, catalogue)
+        paid = prices.of_node(state_node, known)
         for kind in catalogue.instance_types.get(claim.node_class, ()):
             if not names.has(kind.name):
                 continue
@@ -71,7 +63,22 @@ def shortage(
                 ):
                     pool = kind.name, offer.zone, labels.SPOT
                     out[pool] = max(out.get(pool, until), until)
-    return out, ends
+    return out
+
+
+def ends(snapshot: Snapshot, now: datetime) -> list[datetime]:
+    """When the nodes that fell back lately may begin to return."""
+    return [until for _, _, until in _waiting(snapshot, now)]
+
+
+def _waiting(snapshot: Snapshot, now: datetime) -> Iterator[tuple[StateNode, NodeClaim, datetime]]:
+    """Nodes that fell back and may not return yet, and from when on they may."""
+    for state_node in snapshot.state_nodes:
+        claim = state_node.claim
+        if claim is not None and is_fallen(claim):
+            until = back_at(claim)
+            if until is not None and until > now:
+                yield state_node, claim, until
 
 
 def one_at_a_time(
@@ -103,22 +110,6 @@ def _returns(state_node: StateNode, now: datetime) -> bool:
         return False
     at = back_at(claim)
     return at is not None and at <= now and any(p.is_reschedulable for p in state_node.pods)
-
-
-def _paid(state_node: StateNode, catalogue: Catalogue) -> float:
-    """What the node costs; nothing when the catalogue does not say."""
-    claim, known = state_node.claim, state_node.labels
-    types = catalogue.instance_types.get(claim.node_class, ()) if claim is not None else ()
-    return max(
-        (
-            offer.price_usd_per_hour
-            for kind in types
-            if kind.name == known.get(labels.INSTANCE_TYPE)
-            for offer in kind.offerings
-            if offer.zone == known.get(labels.ZONE) and offer.capacity_type == labels.ON_DEMAND
-        ),
-        default=0.0,
-    )
 
 
 def _born(candidate: Candidate) -> float:

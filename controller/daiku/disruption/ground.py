@@ -54,7 +54,7 @@ class Ground:
     def world_with(self, gone: frozenset[str]) -> WhatIf:
         """The what-if in which these NodeClaims are gone."""
         edited = moves.as_if_gone(self.snapshot, gone)
-        short, _ = fallback.shortage(self.snapshot, self.catalogue, self.now)
+        short = fallback.sold_out(self.snapshot, self.catalogue, self.now)
         if short:
             edited = replace(edited, sold_out={**short, **edited.sold_out})
         return whatif.prepare(

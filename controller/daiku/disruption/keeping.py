@@ -12,7 +12,7 @@ set is solved in earnest, by whoever asks.
 Letters in shapes: R resources, C pod classes, N movable nodes, H nodes that take pods.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from daiku.disruption.steps import Movable
 from daiku.scheduling import columns
 from daiku.scheduling.columns import Floats, Ints, Mask
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.whatif import WhatIf
 
-Stop = Callable[[], bool]
-"""Whether the best so far will do."""
 _SHARES: Final = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4)
 """How many nodes are kept, as a share of those whose room would do for all pods."""
 _CONTENT: Final = 0.3

@@ -9,6 +9,7 @@ from daiku.commands import Command
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.report import Kept, Proposal
+from daiku.scheduling.solution import NewNode
 
 
 @dataclass(slots=True)
@@ -30,11 +31,10 @@ def propose(
     *,
     reason: str,
     method: str,
-    new_nodes: int = 0,
-    detail: str = "",
+    new_nodes: Sequence[NewNode] = (),
     saves_usd_per_hour: float = 0.0,
 ) -> Proposal:
-    """The proposal to take these nodes away."""
+    """The proposal to take these nodes away, with `new_nodes` in their place."""
     names = tuple(sorted(c.name for c in candidates))
     seed = f"{method}/{','.join(names)}/{ground.now.isoformat()}"
     return Proposal(
@@ -43,8 +43,8 @@ def propose(
         method=method,
         claims=names,
         node_pools=tuple(sorted(dict.fromkeys(c.pool.meta.name for c in candidates))),
-        new_nodes=new_nodes,
-        detail=detail,
+        new_nodes=len(new_nodes),
+        detail=", ".join(node.types[0].name for node in new_nodes),
         saves_usd_per_hour=saves_usd_per_hour,
         decided=ground.now,
     )

@@ -154,7 +154,7 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
     drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
     rest, kept = fallback.one_at_a_time(rest, ground.moves, ground.now)
     made.kept += kept
-    made.wakes += fallback.shortage(ground.snapshot, ground.catalogue, ground.now)[1]
+    made.wakes += fallback.ends(ground.snapshot, ground.now)
     searched, look = consolidation.plan(rest, ground)
     made.commands += loops.announce(ground.loops(), ground.snapshot)
     # Of a node that has drifted, what keeps it from being replaced is the better answer.

@@ -18,11 +18,12 @@ from typing import Final
 import numpy as np
 
 from daiku.disruption import keeping, steps
-from daiku.disruption.keeping import Keeping, Stop
+from daiku.disruption.keeping import Keeping
 from daiku.disruption.steps import Movable, Step
 from daiku.report import Repacked
 from daiku.scheduling.columns import Mask
 from daiku.scheduling.outcome import Outcome
+from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.whatif import WhatIf
 
 TRIES: Final = 400

@@ -76,7 +76,15 @@ def _begun(
         if weighing.refusal:
             continue
         allowance.take_all(pools)
-        made.append(_proposal(step, members, weighing.saves_usd_per_hour, ground, reason))
+        proposal = propose(
+            members,
+            ground,
+            reason=reason,
+            method=METHOD,
+            new_nodes=step.launched,
+            saves_usd_per_hour=weighing.saves_usd_per_hour,
+        )
+        made.append(proposal)
     return made
 
 
@@ -91,17 +99,3 @@ def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> W
         return Weighing(refusal=against)
     together.take(nodes, weighing)
     return weighing
-
-
-def _proposal(
-    step: Step, members: Sequence[Candidate], saves: float, ground: Ground, reason: str
-) -> Proposal:
-    return propose(
-        members,
-        ground,
-        reason=reason,
-        method=METHOD,
-        new_nodes=len(step.launched),
-        detail=", ".join(node.types[0].name for node in step.launched),
-        saves_usd_per_hour=saves,
-    )

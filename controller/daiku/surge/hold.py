@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, InspectDeployment, PatchDeployment
-from daiku.model import labels, selectors, taints
+from daiku.model import labels, taints
 from daiku.model.deployment import Deployment
+from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -39,6 +40,12 @@ class Hold:
     is_under_way: bool = False
     """The surge of one of their pods has begun."""
     commands: list[Command] = field(default_factory=list[Command])
+    pdbs: Budgets = field(default_factory=lambda: Budgets.of(()))
+    """PodDisruptionBudgets of the cluster."""
+
+    def is_guarded(self, pod: Pod) -> bool:
+        """Whether a PodDisruptionBudget keeps `pod` from being evicted now."""
+        return any(pdb.disruptions_allowed < 1 for pdb in self.pdbs.about(pod))
 
     @property
     def looks(self) -> tuple[InspectDeployment, ...]:
@@ -48,7 +55,7 @@ class Hold:
 
 def before(nodes: Sequence[StateNode], snapshot: Snapshot, now: datetime) -> Hold:
     """What has to happen before the pods of `nodes` may be asked to leave."""
-    made = Hold()
+    made = Hold(pdbs=Budgets.of(snapshot.pdbs))
     asking = Asks.of(snapshot)
     pods = [(pod, s) for s in nodes for pod in s.pods if asking.asks(pod, s)]
     if not pods:
@@ -63,11 +70,11 @@ def before(nodes: Sequence[StateNode], snapshot: Snapshot, now: datetime) -> Hol
             made.is_under_way = True
             made.waiting[pod.meta.key] = f"its replacement of Deployment {key} is on its way"
             continue
-        if not pod.ready or (ready.get(key, 0) > 0 and not _is_guarded(pod, snapshot)):
+        if not pod.ready or (ready.get(key, 0) > 0 and not made.is_guarded(pod)):
             continue
         lasting = asking.refusal(pod)
         if lasting:
-            _refuse(pod, lasting, snapshot, made)
+            _refuse(pod, lasting, made)
         elif under is not None:
             made.waiting[pod.meta.key] = f"another surge of Deployment {key} is under way"
         elif key in begun:
@@ -97,10 +104,10 @@ def _begin(pod: Pod, state_node: StateNode, snapshot: Snapshot, made: Hold, now:
         made.commands.append(InspectDeployment(namespace=namespace, name=name))
         made.waiting[pod.meta.key] = f"Deployment {key} is looked at"
     elif known.deployment is None:
-        _refuse(pod, f"there is no Deployment {key}", snapshot, made)
+        _refuse(pod, f"there is no Deployment {key}", made)
     elif known.autoscaler:
         why = f"HorizontalPodAutoscaler {known.autoscaler} says how many replicas {key} has; give it minReplicas 2"
-        _refuse(pod, why, snapshot, made)
+        _refuse(pod, why, made)
     elif why := record.why_stopped(known.deployment, now):
         made.blocked[pod.meta.key] = f"its last surge was stopped: {why}"
         made.is_stopped = True
@@ -137,9 +144,9 @@ def _start(
     return written, _tell(pod, "SurgeStarted", told)
 
 
-def _refuse(pod: Pod, why: str, snapshot: Snapshot, made: Hold) -> None:
+def _refuse(pod: Pod, why: str, made: Hold) -> None:
     made.commands.append(_tell(pod, "SurgeRefused", f"no surge: {why}", kind="Warning"))
-    if _is_guarded(pod, snapshot):
+    if made.is_guarded(pod):
         made.blocked[pod.meta.key] = (
             f"its PodDisruptionBudget allows 0 disruptions; no surge: {why}"
         )
@@ -147,16 +154,6 @@ def _refuse(pod: Pod, why: str, snapshot: Snapshot, made: Hold) -> None:
 
 def _tell(pod: Pod, reason: str, message: str, *, kind: str = "Normal") -> Announce:
     return Announce.on("Pod", pod.meta, type_=kind, reason=reason, message=message)
-
-
-def _is_guarded(pod: Pod, snapshot: Snapshot) -> bool:
-    """Whether a PodDisruptionBudget keeps `pod` from being evicted now."""
-    return any(
-        pdb.disruptions_allowed < 1
-        and pdb.meta.namespace == pod.meta.namespace
-        and selectors.selects(pdb.selector, pod.meta.labels)
-        for pdb in snapshot.pdbs
-    )
 
 
 def _ready_elsewhere(snapshot: Snapshot, namespaces: Mapping[str, object]) -> dict[str, int]:

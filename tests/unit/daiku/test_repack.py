@@ -96,13 +96,17 @@ def test_nothing_moves_when_it_costs_more_than_it_saves_in_the_horizon() -> None
     assert found(snapshot_of(*thin(4), pool=long)).steps != ()
 
 
-def test_a_pod_that_was_placed_a_moment_ago_stays() -> None:
+@pytest.mark.parametrize(("horizon", "considered"), [("1h", 0), ("0", 4)])
+def test_a_pod_that_was_placed_a_moment_ago_stays_unless_moves_are_free(
+    horizon: str, considered: int
+) -> None:
     young = [
         replace(p, scheduled=LATER - timedelta(minutes=1)) if hasattr(p, "scheduled") else p
         for p in thin(4)
     ]
 
-    assert found(snapshot_of(*young)).considered == 0
+    pool = with_horizon(horizon)
+    assert found(snapshot_of(*young, pool=pool)).considered == considered
 
 
 @pytest.mark.parametrize(
