@@ -39,6 +39,11 @@ class Kind:
     selector: str = ""
     """Label selector of those that are watched; empty: all."""
 
+    @property
+    def plural(self) -> str:
+        """What people call several of them."""
+        return f"{self.name}es" if self.name.endswith("s") else f"{self.name}s"
+
     def object_path(self, name: str, namespace: str = "") -> str:
         """Path of one object."""
         root, _, plural = self.path.rpartition("/")

@@ -69,15 +69,18 @@ def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> S
     try:
         client = Client(credentials.Credentials(environ))
         for number, kind in enumerate(wanted):
-            step(f"reading {kind.name}s", number, len(wanted) + 1)
+            step(f"reading {kind.plural}", number, len(wanted) + 1)
             found = _list(client, kind)
             if found is None:
                 notes.append(
-                    f"the cluster has no {kind.name}s ({kind.api_version} is not installed)"
+                    f"the cluster has no {kind.plural} ({kind.api_version} is not installed)"
                 )
                 continue
             objects += found
             counts[kind.name] = len(found)
+    except errors.Denied as error:
+        remedy = "without it nothing can be decided as the controller would; ask for the right to list it"
+        raise CaptureError(f"{error}; {remedy}") from error
     except (credentials.NoClusterError, errors.KubeError) as error:
         raise CaptureError(str(error)) from error
     step("reading instance types", len(wanted), len(wanted) + 1)

@@ -22,7 +22,8 @@ INTERRUPTED: Final = 130
 HELP: Final = """Replace the nodes of a NodePool, or those of a kubelet version, in waves.
 
 The controller replaces them as it does drifted nodes: within budgets for reason Drifted, one first, then a
-tenth, then the rest, each replacement ready before its node is drained, PodDisruptionBudgets kept.
+tenth, then the rest, each wave ready for a minute before the next, each replacement ready before its node is
+drained, PodDisruptionBudgets kept.
 
 \b
 Examples:
@@ -72,7 +73,15 @@ def roll(
         failure.fail(["say which nodes: --nodepool NAME, or --kubelet-version 1.33"], UNUSABLE)
     try:
         client = Client(credentials.Credentials(surroundings.environ()))
-        members = [m for m in rounds.read(client) if selection.has(m)]
+        known = rounds.read(client)
+        members = [m for m in known if selection.has(m)]
+        if begins and not members:
+            there = ", ".join(
+                sorted({f"NodePool {m.pool} with kubelet {m.kubelet}" for m in known})
+            )
+            failure.fail(
+                [f"no node with a NodeClaim is meant; there are: {there or 'none'}"], UNUSABLE
+            )
         if begins:
             _begin(client, members, selection, dry_run=dry_run, wait=wait)
         else:

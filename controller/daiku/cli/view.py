@@ -228,7 +228,10 @@ def _print(found: "list[rows.Row]", waiting: int, notes: "Sequence[str]", output
         width=None if is_terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
     glyphs = screen.Glyphs.of(console.encoding)
-    for line in (*screen.header(sums, notes, glyphs), *screen.table(found, console.width, glyphs)):
+    for line in (
+        *screen.header(sums, notes, console.width, glyphs),
+        *screen.table(found, console.width, glyphs),
+    ):
         console.print(line, no_wrap=True, overflow="crop")
 
 

@@ -79,9 +79,13 @@ class Credentials:
             else:
                 config.load_incluster_config(client_configuration=made)
         except (config.ConfigException, OSError) as error:
-            where = f"KUBECONFIG={self._files}" if self._files else "the pod's ServiceAccount"
+            tried = (
+                f"KUBECONFIG={self._files} does not lead to an API server"
+                if self._files
+                else "no cluster is named: KUBECONFIG is not set, there is no ~/.kube/config, and this is no pod"
+            )
             raise NoClusterError(
-                f"{where} does not lead to an API server: {error}. "
+                f"{tried} ({str(error).rstrip('.')}). "
                 "Set KUBECONFIG to a kubeconfig file, or run in a pod with a ServiceAccount token"
             ) from error
         return made

@@ -137,7 +137,9 @@ def test_what_has_no_price_is_counted_and_said() -> None:
     sums = rows.totals(found, 0)
 
     assert (sums.usd_per_hour, sums.unpriced) == (0, 1)
-    assert "1 node without a price" in "\n".join(t.plain for t in screen.header(sums, (), GLYPHS))
+    assert "1 node without a price" in "\n".join(
+        t.plain for t in screen.header(sums, (), 80, GLYPHS)
+    )
 
 
 @pytest.mark.parametrize("sort", list(rows.SORTS))
@@ -157,8 +159,13 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_sixty_columns_still_say_how_full_a_node_is() -> None:
-    heading, first, *_ = screen.table(shown(*fleet(3)), 60, GLYPHS)
+    found = shown(*fleet(3))
 
+    fills = screen.header(rows.totals(found, 0), (), 60, GLYPHS)[1].plain
+    heading, first, *_ = screen.table(found, 60, GLYPHS)
+
+    assert len(fills) <= 60
+    assert fills.count("%") == 2
     assert {"NODE", "STATE", "CPU"} <= set(heading.plain.split())
     assert "%" in first.plain
 

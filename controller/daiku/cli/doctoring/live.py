@@ -50,13 +50,13 @@ def read(
             f"{error}; or examine a saved cluster with --from FILE (made by `daiku snapshot`)"
         ) from error
     for number, (name, (version, path)) in enumerate(wanted.items()):
-        step(f"reading {name}s", number, len(wanted))
+        step(f"reading {name}", number, len(wanted))
         try:
             found += _documents(client, name, version, path)
         except errors.NotFound:
-            notes.append(f"the cluster has no {name}s ({version} is not installed)")
+            notes.append(f"the cluster has no {name} ({version} is not installed)")
         except errors.Denied as error:
-            notes.append(f"{name}s not checked: {error}")
+            notes.append(f"{name} not checked: {error}")
         except errors.KubeError as error:
             raise UnreachableError(str(error)) from error
     return found

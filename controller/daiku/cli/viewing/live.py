@@ -93,7 +93,7 @@ def picture(
     width, height = console.size
     glyphs = screen.Glyphs.of(console.encoding)
     shown = rows.arrange(found, choice.sort, reverse=choice.reverse, chosen=choice.chosen)
-    above = screen.header(rows.totals(shown, waiting), notes, glyphs)
+    above = screen.header(rows.totals(shown, waiting), notes, width, glyphs)
     room = max(1, height - len(above) - 2)
     choice.top = max(0, min(choice.top, len(shown) - room))
     visible = shown[choice.top : choice.top + room]

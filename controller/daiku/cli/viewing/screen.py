@@ -17,6 +17,8 @@ from daiku.cli.viewing.rows import READY, Row, Totals
 NAME_LEAST: Final = 12
 """Columns that a node's name has at least."""
 BAR_CELLS: Final = 10
+_BESIDE_BARS: Final = len("cpu ") + len("   memory ") + 2 * len(" 100%")
+"""Columns of the line with the two bars that are no bar."""
 GAP: Final = 2
 SHADES: Final = ((0.7, "green"), (0.3, "yellow"), (0.0, "red"))
 """Fill from which on a bar has the colour: an empty node is what costs."""
@@ -51,8 +53,8 @@ class _Column:
     right: bool = False
 
 
-def header(sums: Totals, notes: Sequence[str], glyphs: Glyphs) -> list[Text]:
-    """The lines above the table: what all nodes come to, and what is missing."""
+def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> list[Text]:
+    """The lines above the table: what all nodes come to, and what is missing; the two bars fit `width`."""
     kinds = ", ".join(
         f"{nodes} {kind or 'of no capacity type'} ${usd:,.2f}/h"
         for kind, (nodes, usd) in sums.by_capacity_type.items()
@@ -63,10 +65,11 @@ def header(sums: Totals, notes: Sequence[str], glyphs: Glyphs) -> list[Text]:
     )
     price = f"${sums.usd_per_hour:,.2f}/h  ${sums.usd_per_month:,.0f}/month"
     lines = [Text(f"{nodes}   {pods}   {price}", style="bold")]
+    cells = max(4, min(20, (width - _BESIDE_BARS) // 2))
     fills = Text("cpu ")
-    fills.append_text(_bar(sums.cpu_fill, 20, glyphs))
+    fills.append_text(_bar(sums.cpu_fill, cells, glyphs))
     fills.append("   memory ")
-    fills.append_text(_bar(sums.memory_fill, 20, glyphs))
+    fills.append_text(_bar(sums.memory_fill, cells, glyphs))
     lines.append(fills)
     if kinds:
         lines.append(Text(kinds))

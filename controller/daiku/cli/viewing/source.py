@@ -70,7 +70,7 @@ class Live:
     def notes(self) -> list[str]:
         """What is missing, and why."""
         problems = [
-            f"without {watcher.kind.name}s: {watcher.problem}"
+            f"without {watcher.kind.plural}: {watcher.problem}"
             for watcher in self._watchers
             if watcher.problem
         ]
@@ -92,11 +92,11 @@ class Live:
             ).start()
         deadline = time.monotonic() + PATIENCE_SECONDS
         while behind := [w for w in self._watchers if not (w.listed.is_set() or w.problem)]:
-            step(f"reading {behind[0].kind.name}s", len(WATCHED) - len(behind), len(WATCHED))
+            step(f"reading {behind[0].kind.plural}", len(WATCHED) - len(behind), len(WATCHED))
             self.drain(0.1)
             if time.monotonic() > deadline:
                 raise NoViewError(
-                    f"the API server has not listed {behind[0].kind.name}s within {PATIENCE_SECONDS:.0f} s; "
+                    f"the API server has not listed {behind[0].kind.plural} within {PATIENCE_SECONDS:.0f} s; "
                     "see whether `kubectl get --raw /readyz` answers"
                 )
         self.drain(0)
