@@ -94,7 +94,10 @@ class Kubelets:
                 self.watch(Change(PODS, key, None, pod, "kubelet"))
 
     def report(self) -> None:
-        """Nodes are not what they were: who lives says how it is, and who is dead will be found out."""
+        """Objects are not what they were: who lives says how it is, and who is dead will be found out.
+
+        A pod of a job that had been ended and is back does its work again.
+        """
         for name in self._api.objects[NODES]:
             machine = self.by_node[name]
             if machine.dead or not machine.is_live:
@@ -103,6 +106,12 @@ class Kubelets:
                 self._later(
                     self._random.uniform(1, 10), functools.partial(self._set_ready, machine, "True")
                 )
+
+        for key, pod in self._api.objects[PODS].items():
+            app = self._world.workloads.apps[apiserver.app_of(pod)]
+            machine = self.by_node.get(pod["spec"].get("nodeName", ""))
+            if machine is not None and app.job and pod["status"].get("phase") == "Running":
+                self._work(machine, key, pod["metadata"]["uid"])
 
     def watch_over(self, machine: Machine) -> None:
         """A kubelet fell silent: see to its Node after the time it is given."""
@@ -233,9 +242,12 @@ class Kubelets:
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": at}
             state = {"phase": "Running", "conditions": [*others, ready]}
             self._api.patch(PODS, key, {"status": state}, "kubelet", "status")
-            if self._world.workloads.apps[apiserver.app_of(pod)].job:
-                uid = pod["metadata"]["uid"]
-                self._later(self._random.uniform(10, 60), lambda: self._finish(machine, key, uid))
+            if app.job:
+                self._work(machine, key, pod["metadata"]["uid"])
+
+    def _work(self, machine: Machine, key: str, uid: str) -> None:
+        """A job's pod works for a while."""
+        self._later(self._random.uniform(10, 60), lambda: self._finish(machine, key, uid))
 
     def _finish(self, machine: Machine, key: str, uid: str) -> None:
         """A job's pod has done its work."""

@@ -21,6 +21,9 @@ class Failure:
         self.history, self.error = history, error
         self.rule = error.rule if isinstance(error, Violated) else type(error).__name__
 
+    def __str__(self) -> str:
+        return str(self.error)
+
 
 def live(seed: int, mercy: Mercy | None = None) -> tuple[History, Failure | None]:
     """Live through a history; what went wrong, if anything did."""
