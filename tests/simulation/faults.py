@@ -45,7 +45,7 @@ MACHINES = {
     "kubelet slow": 0.15,
     "kubelet never comes": 0.06,
     "pod slow to stop": 0.1,
-    "surge never ready": 0.2,
+    "surge never ready": 1.0,
     "detach slow": 0.6,
     "scheduler late": 0.2,
     "warning late": 0.2,
@@ -72,6 +72,7 @@ EVENTS = {
     "two leaders": 0.6,
     "clock jumps": 0.6,
     "surge scaled": 1.0,
+    "autoscaler comes": 0.5,
 }
 """Weight of each among what happens to the world by itself."""
 KINDS = (*CALLS, *CLOUD, *WATCHES, *MACHINES, *EVENTS)

@@ -23,6 +23,8 @@ from tests.simulation.apiserver import (
     is_leaving,
 )
 from tests.simulation.clock import seconds_of
+from tests.simulation.pools import Pools
+from tests.simulation.rules import KNOWN, Violated
 from tests.simulation.scheduler import tolerates
 
 from daiku import commands
@@ -38,8 +40,6 @@ COLLECTED = 200.0
 """Seconds of a working leader after which an instance without a NodeClaim must be gone: grace, one list, retries."""
 HEEDED = 60.0
 """Seconds of a working leader after which a warning has been heeded."""
-KNOWN = 15.0
-"""What happened this long ago has reached every controller."""
 STUCK = 60.0
 """A pod that should have ended this long ago is not waited for."""
 SLACK = 2.0
@@ -48,19 +48,12 @@ VOLUNTARY = frozenset({"Empty", "Drifted", "Underutilized"})
 DISRUPTED = {"key": labels.DISRUPTED_TAINT, "effect": "NoSchedule"}
 
 
-class Violated(AssertionError):
-    """A rule was broken."""
-
-    def __init__(self, rule: str, message: str) -> None:
-        super().__init__(f"{rule}: {message}")
-        self.rule = rule
-
-
 @dataclass(slots=True)
 class Invariants:
     """All rules of one world."""
 
     world: "World"
+    pools: Pools = field(init=False)
     bound: dict[str, float] = field(default_factory=dict)
     """Pod uid -> since when it is bound."""
     tainted: dict[str, float] = field(default_factory=dict)
@@ -71,18 +64,15 @@ class Invariants:
     """NodeClaim uid -> seconds of a working leader with two live instances."""
     ignored: dict[str, float] = field(default_factory=dict)
     """Instance -> seconds of a working leader in which nobody heeded that it will be taken back."""
-    voluntary: dict[str, str] = field(default_factory=dict)
-    """NodeClaim uid that the controller itself chose to end -> NodePool."""
-    limits: dict[str, list[tuple[float, Json]]] = field(default_factory=dict)
-    """NodePool -> its limits over time."""
-    budgets: dict[str, list[tuple[float, list[Json]]]] = field(default_factory=dict)
-    """NodePool -> its budgets over time."""
     restored: float = float("-inf")
     """When a backup of etcd was restored last."""
     trusted: str = ""
     """Who held the Lease when it went back to what it was; until somebody writes it again."""
     begun: int = 0
     """How many were begun; announcements do not count."""
+
+    def __post_init__(self) -> None:
+        self.pools = Pools(self.world)
 
     def watch(self, change: Change) -> None:
         """An object changed."""
@@ -93,6 +83,7 @@ class Invariants:
         elif change.plural == NODES:
             if new is None:
                 self.tainted.pop(change.key, None)
+                self.pools.gone[(old or {})["spec"].get("providerID", "")] = now
             elif any(t["key"] == labels.DISRUPTED_TAINT for t in new["spec"].get("taints") or ()):
                 self.tainted.setdefault(change.key, now)
             else:
@@ -103,20 +94,14 @@ class Invariants:
             ):
                 raise Violated("foreign node", f"{change.actor} wrote {change.key}")
         elif change.plural == POOLS and new is not None:
-            spec = new["spec"]
-            known = self.limits.setdefault(change.key, [])
-            if not known or known[-1][1] != spec.get("limits", {}):
-                known.append((now, spec.get("limits", {})))
-            said = self.budgets.setdefault(change.key, [])
-            if not said or said[-1][1] != spec["disruption"]["budgets"]:
-                said.append((now, spec["disruption"]["budgets"]))
+            self.pools.see(change.key, new["spec"])
         elif change.plural == LEASES:
             self.trusted = (self.trusted or _holder(old)) if change.actor == ETCD else ""
         elif change.plural == CLAIMS:
             if new is None and old is not None and change.actor not in {"people", ETCD}:
                 self._check_end(old)
             elif old is None and new is not None and change.actor.startswith("daiku"):
-                self._check_limits(new)
+                self.pools.check_limits(new)
 
     def check_writer(self, writer: "Process", what: str) -> None:
         """Only the holder of the Lease writes."""
@@ -131,7 +116,7 @@ class Invariants:
             self.begun += 1
         self.world.story.tell(process.name, "%s", rules.Words(command))
         match command:
-            case _ if self._is_dazed():
+            case _ if self.is_dazed():
                 pass
             case commands.Evict() | commands.DeletePod() if process.lease.is_held():
                 self._check_eviction(process, command)
@@ -165,7 +150,7 @@ class Invariants:
             if not self._must_leave(pod, now):
                 continue
             bound = self.bound.get(pod["metadata"]["uid"], now)
-            late = (since is not None and bound >= since) or now - bound < KNOWN or self._is_dazed()
+            late = (since is not None and bound >= since) or now - bound < KNOWN or self.is_dazed()
             over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
             if not late and not over:
                 name = pod["metadata"]["name"]
@@ -174,7 +159,7 @@ class Invariants:
                 )
         over = deadline is not None and now + SLACK + abs(process.offset) >= deadline
         torn = world.volumes.torn(machine.node, now)
-        if torn and not over and not self._is_dazed():
+        if torn and not over and not self.is_dazed():
             raise Violated("volume", f"{process.name} terminates {machine.id}, which holds {torn}")
 
     def step(self, seconds: float) -> None:
@@ -205,7 +190,7 @@ class Invariants:
             elif len(ids) == 1:
                 self.doubled.pop(uid, None)
 
-    def _is_dazed(self) -> bool:
+    def is_dazed(self) -> bool:
         """Whether a backup was restored a moment ago, so that nobody can know what is."""
         return self.world.clock.seconds - self.restored < KNOWN
 
@@ -242,7 +227,7 @@ class Invariants:
     def _check_end(self, claim: Json) -> None:
         """A NodeClaim is gone: nothing of it may be left."""
         meta = claim["metadata"]
-        self.voluntary.pop(meta["uid"], None)
+        self.pools.forget(meta["uid"])
         named = claim["status"].get("providerID")
         live = [
             m.id
@@ -297,7 +282,7 @@ class Invariants:
         return wish == "true" or since + slack < units.parse_duration(wish).total_seconds()
 
     def _check_disruption(self, command: commands.DeleteNodeClaim) -> None:
-        """No budget is crossed by the controller's own choice, and what it calls empty is empty."""
+        """The controller itself chose to end a NodeClaim: it may, and what it calls empty is empty."""
         world, now = self.world, self.world.clock.seconds
         claim = world.api.find(CLAIMS, command.name)
         if claim is None or claim["metadata"]["uid"] != command.uid or is_leaving(claim):
@@ -311,63 +296,8 @@ class Invariants:
                         "empty",
                         f"{command.name} is called empty, and runs {pod['metadata']['name']}",
                     )
-        pool = claim["metadata"]["labels"][labels.NODEPOOL]
-        self.voluntary[command.uid] = pool
-        uids = [uid for uid, of in self.voluntary.items() if of == pool]
-        claims = world.api.all(CLAIMS)
-        # What was asked for and refused does not go; what is being terminated counts no more.
-        ending = {
-            c["metadata"]["uid"]: True
-            for c in claims
-            if rules.is_ending(c) or not (is_leaving(c) or c["metadata"]["uid"] == command.uid)
-        }
-        machines = world.ec2.machines.values()
-        going = [m for m in machines if m.uid in uids and m.is_live and m.uid not in ending]
-        nodes = [
-            n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == pool
-        ]
-        counts = [b for at, b in self.budgets[pool] if now - at < KNOWN] or [
-            self.budgets[pool][-1][1]
-        ]
-        before = [b for at, b in self.budgets[pool] if now - at >= KNOWN]
-        allowed = max(rules.allowed(b, len(nodes)) for b in (*counts, *before[-1:]))
-        if len(going) > allowed:
-            names = ", ".join(m.id for m in going)
-            raise Violated(
-                "budget", f"NodePool {pool} allows {allowed} of {len(nodes)}, and {names} go"
-            )
-
-    def _check_limits(self, claim: Json) -> None:
-        """A new NodeClaim stays within the limits of its NodePool, whichever type it becomes."""
-        if self._is_dazed():
-            return
-        world, now = self.world, self.world.clock.seconds
-        pool = claim["metadata"]["labels"].get(labels.NODEPOOL, "")
-        known = self.limits.get(pool, [])
-        recent = [limit for at, limit in known if now - at < KNOWN]
-        before = [limit for at, limit in known if now - at >= KNOWN]
-        choices = [*recent, *before[-1:]]
-        types = {t.name: t for t in world.ec2.types}
-        used = {"cpu": 0, "nodes": 0}
-        machines = world.ec2.machines.values()
-        leaving = {n["spec"].get("providerID"): True for n in world.api.all(NODES) if is_leaving(n)}
-        for each in world.api.all(CLAIMS):
-            going = is_leaving(each) or each["status"].get("providerID") in leaving
-            if each["metadata"]["labels"].get(labels.NODEPOOL) != pool or going:
-                continue
-            named = next(
-                (r for r in each["spec"]["requirements"] if r["key"] == labels.INSTANCE_TYPE),
-                {"values": list(types)},
-            )
-            launched = [m.type.name for m in machines if m.uid == each["metadata"]["uid"]]
-            possible = launched[-1:] or named["values"]
-            used["cpu"] += max(types[t].capacity["cpu"] for t in possible)
-            used["nodes"] += 1
-        for limit in choices:
-            if all(used[r] <= rules.amount(r, limit[r]) for r in limit if r in used):
-                return
-        if choices:
-            raise Violated("limits", f"NodePool {pool} with limits {choices} has {used}")
+        self.pools.check_disruption(claim)
+        self.pools.check_cost(command, claim)
 
     def _must_leave(self, pod: Json, now: float) -> bool:
         if is_finished(pod) or any(

@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.apiserver import CLAIMS, CLASSES, NODES, PODS, POOLS, Json, is_leaving
+from tests.simulation.apiserver import (
+    CLAIMS,
+    CLASSES,
+    NODES,
+    PODS,
+    POOLS,
+    SCALERS,
+    Json,
+    is_leaving,
+)
 from tests.simulation.controllers import App
 from tests.simulation.ec2 import Machine
 from tests.simulation.restore import Backup
@@ -176,6 +185,8 @@ class People:
                     )
             case "surge scaled":
                 world.surges.scale_one()
+            case "autoscaler comes":
+                world.surges.autoscale()
             case _:
                 raise AssertionError(kind)
 
@@ -186,7 +197,7 @@ class People:
         self._api.patch(CLASSES, "default", {"status": {"conditions": [ready]}}, "people", "status")
 
     def calm(self) -> None:
-        """Mend what people broke: no limits, no expiry, every kubelet and every NodePool back."""
+        """Mend what people broke: no limits, no expiry, no autoscaler, every kubelet and every NodePool back."""
         world = self._world
         world.ec2.sold_out.clear()
         for number in world.ec2.warned:
@@ -194,6 +205,8 @@ class People:
         for process in world.processes:
             process.offset = 0.0
         self.set_class_ready("True")
+        for scaler in tuple(self._api.objects[SCALERS]):
+            self._api.delete(SCALERS, scaler, "people")
         for name, weight in (("general", 0), ("dedicated", 10)):
             if self._api.find(POOLS, name) is None:
                 self._api.create(POOLS, self._pool(name, weight), "people")

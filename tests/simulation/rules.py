@@ -8,6 +8,17 @@ from tests.simulation.clock import seconds_of
 from daiku import commands
 from daiku.model import labels, units
 
+KNOWN = 15.0
+"""Seconds: what happened this long ago has reached every controller."""
+
+
+class Violated(AssertionError):
+    """A rule was broken."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(f"{rule}: {message}")
+        self.rule = rule
+
 
 def deadline(claim: Json | None) -> float | None:
     if claim is None:

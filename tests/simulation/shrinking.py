@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.simulation.faults import Mercy
-from tests.simulation.invariants import Violated
+from tests.simulation.rules import Violated
 from tests.simulation.world import History
 
 RUNS_MOST = 40

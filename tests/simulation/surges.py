@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from tests.simulation.apiserver import (
     DEPLOYMENTS,
     PODS,
+    SCALERS,
     Change,
     Json,
     app_of,
@@ -15,7 +16,7 @@ from tests.simulation.apiserver import (
 from tests.simulation.clock import seconds_of
 
 from daiku.model import labels, units
-from daiku.surge import carry
+from daiku.surge import carry, hold
 
 if TYPE_CHECKING:
     from tests.simulation.controllers import App
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 HASH = "7f9c"
 LATELY = 30.0
 """Who was ready this long ago may still be believed to be."""
+KNOWN = hold.FRESH.total_seconds() + LATELY
+"""An autoscaler that is gone may be believed in for this long: by what was read of it, and until something is done."""
 
 
 def body(app: "App") -> Json:
@@ -52,10 +55,14 @@ class Surges:
     """Pods of it that were asked to leave while another one served."""
     finished: int = 0
     """Surges that came to an end."""
+    scaled: dict[str, float] = field(default_factory=dict)
+    """App -> when an autoscaler of it was last seen to be there or to go."""
 
     def watch(self, change: Change) -> None:
         """A pod or a Deployment changed."""
         old, new = change.old, change.new
+        if change.plural == SCALERS:
+            self.scaled[change.key.partition("/")[2]] = self.world.clock.seconds
         if change.plural == DEPLOYMENTS and old is not None and new is not None:
             self.finished += is_under_way(old) and not is_under_way(new)
         if change.plural != PODS or old is None:
@@ -82,9 +89,13 @@ class Surges:
         if others or any(lately):
             self.evicted += 1
             return ""
+        if f"default/{app.name}" in world.api.objects[SCALERS]:
+            return ""
         deployment = world.api.get(DEPLOYMENTS, f"default/{app.name}")
         stopped = labels.SURGE_STOPPED in (deployment["metadata"].get("annotations") or {})
         waited = now - seconds_of(claim["metadata"].get("deletionTimestamp", world.clock.stamp()))
+        if now - self.scaled.get(app.name, -KNOWN) < KNOWN:
+            return ""
         if stopped or waited >= carry.TIMEOUT.total_seconds() - LATELY:
             return ""
         name = node["metadata"]["name"]
@@ -97,6 +108,36 @@ class Surges:
             if is_under_way(deployment):
                 wanted = {"spec": {"replicas": rng.choice((1, 1, 2, 3))}}
                 self.world.api.patch(DEPLOYMENTS, key, wanted, "autoscaler")
+
+    def autoscale(self) -> None:
+        """A HorizontalPodAutoscaler comes, changes the replicas now and then, and goes."""
+        world, rng = self.world, self.world.faults.random
+        ends = world.clock.seconds + rng.uniform(20, 120)
+        for key, deployment in world.api.objects[DEPLOYMENTS].items():
+            if key in world.api.objects[SCALERS]:
+                continue
+            name = deployment["metadata"]["name"]
+            target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+            body = {
+                "apiVersion": "autoscaling/v2",
+                "kind": "HorizontalPodAutoscaler",
+                "metadata": {"name": name},
+                "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 3},
+            }
+            world.api.create(SCALERS, body, "people", "default")
+            self._look_at_load(key, ends)
+
+    def _look_at_load(self, key: str, ends: float) -> None:
+        """One look of an autoscaler at its Deployment, every 15 s."""
+        world, now = self.world, self.world.clock.seconds
+        if world.api.find(SCALERS, key) is None:
+            return
+        if now >= ends or not world.faults.on:
+            world.api.delete(SCALERS, key, "people")
+            return
+        wanted = {"spec": {"replicas": world.faults.random.choice((1, 1, 2, 3))}}
+        world.api.patch(DEPLOYMENTS, key, wanted, "autoscaler")
+        world.clock.after(15.0, lambda: self._look_at_load(key, ends))
 
     def unfinished(self) -> list[str]:
         """Surges that nobody has brought to an end."""

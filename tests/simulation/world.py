@@ -27,10 +27,11 @@ from tests.simulation.clock import Clock
 from tests.simulation.controllers import Workloads
 from tests.simulation.ec2 import Ec2
 from tests.simulation.faults import Faults, Mercy
-from tests.simulation.invariants import Invariants, Violated
+from tests.simulation.invariants import Invariants
 from tests.simulation.kubelet import Kubelets
 from tests.simulation.people import People
 from tests.simulation.process import Process
+from tests.simulation.rules import Violated
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
 from tests.simulation.surges import Surges

@@ -54,7 +54,11 @@ def write(record: Record) -> str:
 
 def read(claim: NodeClaim) -> Record | None:
     """The record on `claim`; None when there is none, or none that can be read."""
-    written = claim.meta.annotations.get(labels.DISRUPTION_COMMAND)
+    return parse(claim.meta.annotations.get(labels.DISRUPTION_COMMAND))
+
+
+def parse(written: str | None) -> Record | None:
+    """The record that the annotation says; None when that is none."""
     if not written:
         return None
     try:
