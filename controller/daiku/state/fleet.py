@@ -33,7 +33,7 @@ class Fleet:
     sold_out: SoldOut = field(default_factory=SoldOut)
     interruptions: InterruptionIndex = field(default_factory=InterruptionIndex)
     _found: dict[str, str] = field(default_factory=dict[str, str])
-    """NodeClaim name -> provider id, from the last list."""
+    """NodeClaim name -> provider id, from the last list; replaced and never changed."""
 
     def see_list(self, listed: events.InstancesListed) -> None:
         """The cloud listed what there is."""
@@ -100,5 +100,7 @@ class Fleet:
         a Node full of pods; so has one whose launch was not written down before a crash. A list may be older than the
         last launch: one of it that is gone is not the one.
         """
+        if not (self.gone or self.launched):
+            return self._found
         found = {name: each for name, each in self._found.items() if each not in self.gone}
         return {**found, **{name: each.provider_id for name, each in self.launched.items()}}

@@ -1,6 +1,7 @@
 """What nobody should write, and somebody does: each is handled, said once, and makes no hot loop."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,8 @@ from daiku import commands
 from daiku.api import decode, kinds
 from daiku.events import Object
 from daiku.model import labels
-from daiku.model.condition import find
+from daiku.model.condition import Condition, find
+from daiku.model.instance_type import NodeClassRef
 from daiku.model.meta import Owner
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -65,6 +67,52 @@ def test_an_unusable_pool_beside_a_good_one_costs_nothing_but_itself(invalid: No
     assert quiet(made) == []
     assert running(made) == 3
     assert {claim.nodepool for claim in made.all(NodeClaim)} == {"default"}
+    assert made.log.count("PatchNodePool NodePool/bad") <= 2
+
+
+def ended(made: World, instance_id: str) -> None:
+    """An instance is terminated by hand, and its kubelet is heard no more."""
+    del made.instances[instance_id]
+    for node in made.all(Node):
+        if node.provider_id == instance_id:
+            silent = Condition(type="Ready", status="Unknown", last_transition=made.now)
+            made.put(replace(node, conditions=(silent,)))
+
+
+def deleted(made: World, instance_id: str) -> None:
+    """A Node is deleted by hand."""
+    for node in made.all(Node):
+        if node.provider_id == instance_id:
+            made.delete(Node, node.meta.name)
+
+
+def torn_out(made: World, instance_id: str) -> None:
+    """A Node is deleted by hand, and its finalizers are taken off, and its kubelet has died."""
+    for node in made.all(Node):
+        if node.provider_id == instance_id:
+            made.drop(Node, node.meta.name)
+    made.launches = {k: v for k, v in made.launches.items() if v.provider_id != instance_id}
+
+
+@pytest.mark.parametrize("happens", [ended, deleted, torn_out])
+def test_what_is_taken_away_by_hand_is_replaced_and_given_up_once(
+    happens: Callable[[World, str], None],
+) -> None:
+    made = world(pods=1)
+    made.run(90)
+    (claim,) = made.all(NodeClaim)
+    happens(made, claim.provider_id)
+    made.run(120)
+    for pod in build.pods(1):
+        made.put(pod)
+
+    assert quiet(made) == []
+    assert running(made) == 1
+    (other,) = made.all(NodeClaim)
+    assert other.meta.name != claim.meta.name
+    assert list(made.instances) == [other.provider_id]
+    assert made.log.count(f"DeleteNodeClaim NodeClaim/{claim.meta.name}") == 1
+    assert made.log.count(f"TerminateInstance Instance/{claim.provider_id}") <= 2
 
 
 def test_a_claim_made_by_hand_becomes_a_node_and_stays_quiet() -> None:
@@ -80,6 +128,30 @@ def test_a_claim_made_by_hand_becomes_a_node_and_stays_quiet() -> None:
     (found,) = made.all(NodeClaim)
     assert found.is_true("Initialized")
     assert labels.TERMINATION_FINALIZER in found.meta.finalizers
+
+
+@pytest.mark.parametrize(
+    ("ref", "wish", "said"),
+    [
+        (replace(build.REF, name="missing"), "c-4x", "NodeClassNotReady"),
+        (build.REF, "z80", "InsufficientCapacityError"),
+    ],
+    ids=["a class that there is not", "an impossible wish"],
+)
+def test_a_claim_made_by_hand_that_cannot_be_is_given_up_and_said_once(
+    ref: NodeClassRef, wish: str, said: str
+) -> None:
+    claim = build.node_claim("mine", pool="", launched=False, registered=False, initialized=False)
+    wrong = replace(
+        claim,
+        node_class=ref,
+        requirements=Requirements.of(build.require(labels.INSTANCE_TYPE, "In", wish)),
+    )
+    made = world(wrong, pods=0)
+
+    assert quiet(made) == []
+    assert made.all(NodeClaim) == []
+    assert [line.split(" ")[0] for line in made.announced] == [said]
 
 
 def test_owners_that_nobody_knows_change_nothing() -> None:
