@@ -1,4 +1,4 @@
-"""What a stack costs before its first pod: `pulumi preview --json | python -m daiku_infra.fixed_cost`.
+"""What a stack costs before its first pod: `pulumi preview --json --show-sames | python -m daiku_infra.fixed_cost`.
 
 Control plane, NAT gateways, endpoints, public addresses, keys and system nodes are billed by the hour
 whether anybody uses them or not, and no plan of nodes shows them. Traffic, logs and disks are not counted.
@@ -49,7 +49,7 @@ def items(preview: Mapping[str, Any], prices: Mapping[str, float], zones: int) -
     """List what is billed by the hour.
 
     Args:
-        preview: What `pulumi preview --json` printed.
+        preview: What `pulumi preview --json --show-sames` printed; without sames only what changes is in it.
         prices: Dollars per hour of instance types, on demand.
         zones: Zones that a regional NAT gateway is in.
     """
@@ -128,7 +128,7 @@ def main() -> None:
     """Read a preview, print its bill."""
     parser = argparse.ArgumentParser(prog="python -m daiku_infra.fixed_cost", description=__doc__)
     parser.add_argument(
-        "preview", nargs="?", help="what `pulumi preview --json` printed; - for stdin"
+        "preview", nargs="?", help="what `pulumi preview --json --show-sames` printed; - for stdin"
     )
     parser.add_argument(
         "--instance-types", help="what `daiku instance-types --format json` printed"

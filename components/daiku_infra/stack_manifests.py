@@ -1,7 +1,8 @@
 """The NodePools of a stack file as manifests: `python -m daiku_infra.stack_manifests stacks/Pulumi.dev.yaml`.
 
 For `daiku plan`, which says what they would do to a cluster, and for anyone who reads YAML. What only the
-stack knows, such as the instance profile, is left out. No Pulumi in here.
+stack knows, such as the instance profile, is left out; what is in files of their own is there. Keys are sorted, so
+that two versions are the same text if they mean the same. No Pulumi in here.
 """
 
 import sys
@@ -10,19 +11,24 @@ from typing import Any, cast
 
 import yaml
 
+from daiku_infra import pool_files
+
 _KINDS = {
-    "daiku:nodeClasses": ("karpenter.k8s.aws/v1", "EC2NodeClass"),
-    "daiku:nodePools": ("karpenter.sh/v1", "NodePool"),
+    "nodeClasses": ("karpenter.k8s.aws/v1", "EC2NodeClass"),
+    "nodePools": ("karpenter.sh/v1", "NodePool"),
 }
 
 
-def manifests_of(stack: dict[str, Any]) -> list[dict[str, Any]]:
+def manifests_of(stack: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     """Give the objects that a stack file asks for.
 
     Args:
         stack: The content of the file.
+        folder: The project's, which paths of files begin at.
     """
-    values = cast("dict[str, Any]", stack.get("config") or {})
+    config = cast("dict[str, Any]", stack.get("config") or {})
+    own = {key.removeprefix("daiku:"): value for key, value in config.items()}
+    values = pool_files.with_files(own, folder)
     return [
         {
             "apiVersion": version,
@@ -42,9 +48,11 @@ def main() -> None:
     found = [
         manifest
         for name in sys.argv[1:]
-        for manifest in manifests_of(yaml.safe_load(Path(name).read_text()) or {})
+        for manifest in manifests_of(
+            yaml.safe_load(Path(name).read_text()) or {}, Path(name).resolve().parents[1]
+        )
     ]
-    sys.stdout.write(yaml.safe_dump_all(found, sort_keys=False))
+    sys.stdout.write(yaml.safe_dump_all(found))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ counts on every node that it matches. A pod without a node counts as pending. Of
 later one is used.
 
 With --against, a second configuration is planned too and the difference is shown. Its NodePools stand in for all of
-the first's, its workloads for all that do not come from a live cluster; anything else replaces what has its name.
+the first's, its workloads for all that do not come from a live cluster; anything else replaces what has its name. Nodes
+of NodePools that it takes away, or that would drift by it, are not there any more, and their pods wait.
 
 Exit code: 0 the plan is made; 2 the input cannot be used; with --strict 3 when a pod fits nowhere, or when one is
 planned without a constraint that is not modelled yet.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from daiku import comparison
+from daiku import comparison, succession
 from daiku.api import configuration, manifests
 from daiku.api.configuration import Configuration
 from daiku.api.manifests import Document, ManifestError
@@ -79,6 +79,7 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
     if request.against:
         found: list[str] = []
         configurations.append(configuration.build(configuration.overlay(first, second), found))
+        configurations[1] = _followed(*configurations)
         # What both have in common is wrong once.
         problems += [each for each in found if each not in problems]
     given = read_types(request.instance_types, problems)
@@ -97,6 +98,12 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         notes=_notes(forecasts) if request.output == "json" else (),
         is_sound=forecasts[-1].is_sound,
     )
+
+
+def _followed(first: Configuration, second: Configuration) -> Configuration:
+    """The second configuration without the nodes that would go, and with their pods waiting."""
+    objects, said = succession.followed(first.objects, second.objects)
+    return replace(second, objects=tuple(objects), notes=(*said, *second.notes))
 
 
 def cluster(

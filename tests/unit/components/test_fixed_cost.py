@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 from daiku_infra import fixed_cost, stack_manifests
@@ -70,15 +71,22 @@ def test_prices_are_those_of_daiku_instance_types() -> None:
     assert fixed_cost.on_demand_prices(listing) == {"m6i.large": 0.096}
 
 
-def test_a_stack_file_gives_its_node_pools_as_manifests() -> None:
+def test_a_stack_file_gives_its_node_pools_as_manifests(tmp_path: Path) -> None:
+    (tmp_path / "gpu.yaml").write_text(
+        "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: gpu}, spec: {weight: 2}}"
+    )
     stack = {
         "config": {
+            "daiku:nodePoolFiles": ["*.yaml"],
             "daiku:nodePools": [{"name": "default", "spec": {"weight": 1}}],
             "daiku:nodeClasses": [{"name": "default", "spec": {}}],
         }
     }
 
-    assert [(m["kind"], m["metadata"]["name"]) for m in stack_manifests.manifests_of(stack)] == [
+    found = stack_manifests.manifests_of(stack, tmp_path)
+
+    assert [(m["kind"], m["metadata"]["name"]) for m in found] == [
         ("EC2NodeClass", "default"),
         ("NodePool", "default"),
+        ("NodePool", "gpu"),
     ]
