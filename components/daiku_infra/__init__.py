@@ -26,7 +26,7 @@ from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.api_types import NodeClassSpec, NodePoolSpec
 from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
 from daiku_infra.cluster import Cluster, ClusterArgs
-from daiku_infra.cluster_ref import ClusterRef
+from daiku_infra.cluster_ref import ClusterRef, IpFamily
 from daiku_infra.config import ConfigError
 from daiku_infra.config import load as load_config
 from daiku_infra.control_plane import ControlPlaneArgs
@@ -87,6 +87,7 @@ __all__ = [
     "Identity",
     "InterruptionQueue",
     "InterruptionQueueArgs",
+    "IpFamily",
     "NatGateways",
     "NodeClassArgs",
     "NodeClassSpec",

@@ -4,8 +4,18 @@ A plain value, so that a cluster that another stack or another tool made serves 
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import pulumi
+
+
+class IpFamily(StrEnum):
+    """Addresses of pods and Services. A cluster keeps what it was made with."""
+
+    IPV4 = "ipv4"
+    """An address of the VPC for every pod."""
+    IPV6 = "ipv6"
+    """An IPv6 address for every pod, of which no subnet runs out; nodes have both kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +30,8 @@ class ClusterRef:
     """The AWS account it is in, 12 digits."""
     partition: str = "aws"
     """The AWS partition it is in."""
+    ip_family: IpFamily = IpFamily.IPV4
+    """Addresses of its pods."""
     tags: dict[str, str] = field(default_factory=dict[str, str])
     """Tags that everything made for it carries."""
     existing_name: pulumi.Input[str]

@@ -15,6 +15,7 @@ import pulumi
 from daiku_infra import access, addons, config_network, naming, node_pool_rules, pool_files, tags
 from daiku_infra.access import AccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
+from daiku_infra.cluster_ref import IpFamily
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.environment import EnvironmentArgs
 from daiku_infra.node_pools import NodeClassArgs, NodePoolArgs
@@ -153,6 +154,7 @@ def _check_together(section: Section, config: EnvironmentArgs) -> None:
     for index, node_class in enumerate(config.node_classes):
         for place, problem in node_pool_rules.problems_of_class(node_class.spec):
             section.note(f"nodeClasses[{index}].{place}", problem)
+    _check_family(section, config)
     zones = config.vpc.zones if config.vpc else []
     for index, pool in enumerate(config.node_pools):
         for place, problem in node_pool_rules.problems_of_pool(pool.spec, class_names, zones):
@@ -169,6 +171,24 @@ def _check_together(section: Section, config: EnvironmentArgs) -> None:
         )
     if config.cni != CniArgs() and addons.CNI not in names:
         section.note("cni", f"there is no add-on {addons.CNI} that it could be a setting of")
+
+
+def _check_family(section: Section, config: EnvironmentArgs) -> None:
+    """IPv6 pods need IPv6 subnets, and no IPv4 range of their own."""
+    if config.control_plane.ip_family is IpFamily.IPV4 or config.vpc is None:
+        return
+    if not config.vpc.ipv6:
+        section.note(
+            "ipFamily", "pods with IPv6 addresses need subnets that have them: set ipv6 to true"
+        )
+    if config.vpc.pod_cidr_block:
+        section.note(
+            "podCidr", "ipFamily is ipv6, so no pod has an IPv4 address: leave one of the two out"
+        )
+    if config.cni.prefix_delegation:
+        section.note(
+            "cni.prefixDelegation", "ipFamily is ipv6, which works by prefixes alone: leave it out"
+        )
 
 
 def _check_unique(section: Section, key: str, names: list[str]) -> None:
@@ -204,6 +224,9 @@ def _control_plane(section: Section) -> ControlPlaneArgs:
     return ControlPlaneArgs(
         kubernetes_version=section.text(
             "kubernetesVersion", pattern=r"1\.\d\d", default="1.35", example='"1.35"'
+        ),
+        ip_family=IpFamily(
+            section.choice("ipFamily", default=IpFamily.IPV4, options=[f.value for f in IpFamily])
         ),
         extended_support=section.flag("extendedSupport", default=False),
         endpoint_public_access=public,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pulumi
 
 from daiku_infra import naming, outputs, policies, roles, tags
+from daiku_infra.cluster_ref import IpFamily
 from daiku_infra.providers import aws, eks
 
 _ROLE_POLICIES = ("AmazonEKSClusterPolicy", "AmazonEKSVPCResourceController")
@@ -20,6 +21,8 @@ class ControlPlaneArgs:
 
     kubernetes_version: str = "1.35"
     """Minor version."""
+    ip_family: IpFamily = IpFamily.IPV4
+    """Addresses of pods and Services. IPV6 needs subnets that have IPv6 ranges."""
     extended_support: bool = False
     """Keep a version for its extended support, at six times the price, instead of being upgraded."""
     endpoint_public_access: bool = True
@@ -86,6 +89,7 @@ def control_plane(
         private_subnet_ids=None if alone else private,
         public_subnet_ids=None if alone else public,
         subnet_ids=alone or None,
+        ip_family="ipv6" if args.ip_family is IpFamily.IPV6 else None,
         service_role=role,
         authentication_mode=eks.AuthenticationMode.API,
         create_oidc_provider=True,

@@ -13,7 +13,7 @@ from daiku_infra.access import AccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.autoscaler import Autoscaler, AutoscalerArgs
 from daiku_infra.cluster import Cluster, ClusterArgs
-from daiku_infra.cluster_ref import ClusterRef
+from daiku_infra.cluster_ref import ClusterRef, IpFamily
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.controller_image import ControllerImage, ControllerImageArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
@@ -291,7 +291,7 @@ def _wish(args: EnvironmentArgs) -> preflight.Wish:
 
 def _warn_of_short_addresses(args: EnvironmentArgs) -> None:
     """Say at preview when NodePools may outgrow the subnets that are made here."""
-    if args.vpc is None:
+    if args.vpc is None or args.control_plane.ip_family is IpFamily.IPV6:
         return
     plan = subnets.divide(args.vpc.cidr_block, args.vpc.zones, args.vpc.pod_cidr_block)
     specs = {pool.name: pool.spec for pool in args.node_pools}

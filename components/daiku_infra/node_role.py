@@ -45,6 +45,7 @@ class NodeRole(pulumi.ComponentResource):
             name,
             role_name=naming.role(cluster.name, cluster.region, "node"),
             partition=cluster.partition,
+            ip_family=cluster.ip_family,
             role_tags=cluster.tags,
             parent=self,
             more_policies=args.policy_arns,

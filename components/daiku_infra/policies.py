@@ -144,6 +144,26 @@ def log_writer(group_arn: str) -> Document:
     return document([statement.encode()])
 
 
+def cni_ipv6(partition: str) -> Document:
+    """What a node's VPC CNI may do in an IPv6 cluster: give its own interfaces prefixes, and tag them.
+
+    Source: the EKS user guide, "IPv6 policy of the CNI plugin"; ours names the interfaces.
+    """
+    interfaces = f"arn:{partition}:ec2:*:*:network-interface/*"
+    reads = [
+        "ec2:DescribeInstances",
+        "ec2:DescribeTags",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeInstanceTypes",
+    ]
+    statements = [
+        Statement(sid="Read", actions=reads, resources=["*"]),
+        Statement(sid="Assign", actions=["ec2:AssignIpv6Addresses"], resources=[interfaces]),
+        Statement(sid="Tag", actions=["ec2:CreateTags"], resources=[interfaces]),
+    ]
+    return document([statement.encode() for statement in statements])
+
+
 def _one_or_many(values: Sequence[str]) -> str | list[str]:
     """IAM takes one value bare, and counts every character."""
     return values[0] if len(values) == 1 else list(values)

@@ -45,7 +45,26 @@ class Wish:
 
 
 def ask() -> Offer:
-    """Ask AWS, through the provider of the stack."""
+    """Ask AWS, through the provider of the stack.
+
+    Raises:
+        PreflightError: AWS does not answer, most often for want of credentials.
+    """
+    try:
+        return _asked()
+    except Exception as error:
+        # An invoke that fails raises nothing more special.
+        said = str(error).strip()
+        raise PreflightError(
+            f"AWS cannot be asked what it offers; nothing was changed:\n  {said}\n"
+            f"Without credentials nobody can know what a stack would change: give some, such as by `aws sso login` "
+            f"and AWS_PROFILE (or aws:profile in the stack file), and see that `aws sts get-caller-identity` "
+            f"answers with your account."
+        ) from error
+
+
+def _asked() -> Offer:
+    """The four questions."""
     zones = aws.get_availability_zones(state="available")
     versions = aws.eks.get_cluster_versions(cluster_type="eks")
     return Offer(

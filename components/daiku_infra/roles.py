@@ -1,16 +1,18 @@
 """IAM roles with their policies attached."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 
 from daiku_infra import outputs, policies
+from daiku_infra.cluster_ref import IpFamily
 from daiku_infra.providers import aws
 
+_CNI_POLICY = "AmazonEKS_CNI_Policy"
 NODE_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
-    "AmazonEKS_CNI_Policy",
+    _CNI_POLICY,
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonSSMManagedInstanceCore",
 )
@@ -34,6 +36,7 @@ class AttachedRole:
         policy_arns: Sequence[pulumi.Input[str]],
         role_tags: dict[str, str],
         parent: pulumi.Resource,
+        inline: Mapping[str, policies.Document] | None = None,
     ) -> None:
         """Register the role and one attachment per policy.
 
@@ -44,6 +47,7 @@ class AttachedRole:
             policy_arns: Policies to attach, in an order that stays.
             role_tags: Its tags.
             parent: The component it belongs to.
+            inline: Policies of its own, by their names.
         """
         role = aws.iam.Role(
             name,
@@ -53,6 +57,16 @@ class AttachedRole:
             opts=pulumi.ResourceOptions(parent=parent),
         )
         attached: list[Any] = attachments(name, role, policy_arns)
+        attached += [
+            aws.iam.RolePolicy(
+                f"{name}-{own}",
+                name=own,
+                role=role.name,
+                policy=policies.render(document),
+                opts=pulumi.ResourceOptions(parent=role),
+            ).id
+            for own, document in (inline or {}).items()
+        ]
         self.arn = outputs.once(role.arn, *attached)
         self.name = outputs.once(role.name, *attached)
 
@@ -77,12 +91,18 @@ def node_role(
     *,
     role_name: str,
     partition: str,
+    ip_family: IpFamily,
     role_tags: dict[str, str],
     parent: pulumi.Resource,
     more_policies: Sequence[pulumi.Input[str]] = (),
 ) -> AttachedRole:
-    """Give a role that instances may have in order to be nodes."""
-    aws_owned = [f"arn:{partition}:iam::aws:policy/{policy}" for policy in NODE_POLICIES]
+    """Give a role that instances may have in order to be nodes.
+
+    AWS has a managed policy for the CNI of IPv4 clusters only; for IPv6 the role gets one of its own.
+    """
+    own = {"cni-ipv6": policies.cni_ipv6(partition)} if ip_family is IpFamily.IPV6 else {}
+    names = [policy for policy in NODE_POLICIES if not (own and policy == _CNI_POLICY)]
+    aws_owned = [f"arn:{partition}:iam::aws:policy/{policy}" for policy in names]
     return AttachedRole(
         name,
         role_name=role_name,
@@ -90,4 +110,5 @@ def node_role(
         policy_arns=[*aws_owned, *more_policies],
         role_tags=role_tags,
         parent=parent,
+        inline=own,
     )

@@ -32,6 +32,20 @@ POD_PREFIX_MAX = 26
 RESERVED_ADDRESSES = 5
 """Addresses of each subnet that AWS keeps to itself."""
 
+_BENCHMARK = "198.19.0.0/16"
+_NOT_TOGETHER = [
+    (ipaddress.IPv4Network(home), ipaddress.IPv4Network(refused))
+    for home, ranges in {
+        "10.0.0.0/8": ["172.16.0.0/12", "192.168.0.0/16", _BENCHMARK],
+        "172.16.0.0/12": ["10.0.0.0/8", "192.168.0.0/16", "172.31.0.0/16", _BENCHMARK],
+        "192.168.0.0/16": ["10.0.0.0/8", "172.16.0.0/12", _BENCHMARK],
+    }.items()
+    for refused in ranges
+]
+"""Where a VPC begins, and which ranges AWS then does not add to it.
+
+Source: the VPC user guide, "IPv4 CIDR block association restrictions".
+"""
 _TIERS_MAX = 8
 """IPv6 ranges kept for each zone: more than there are tiers."""
 
@@ -144,6 +158,12 @@ def _pod_range(vpc: ipaddress.IPv4Network, text: str) -> ipaddress.IPv4Network:
     if pods.overlaps(vpc):
         raise AddressPlanError(
             f"the range of pods {pods} overlaps the VPC's {vpc}; choose one apart from it, such as "
+            f"100.64.0.0/16"
+        )
+    refused = [r for home, r in _NOT_TOGETHER if vpc.subnet_of(home) and pods.overlaps(r)]
+    if refused:
+        raise AddressPlanError(
+            f"to a VPC of {vpc} AWS adds none of {refused[0]}, where the range of pods {pods} is; choose one such as "
             f"100.64.0.0/16"
         )
     return pods

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pulumi
 
 from daiku_infra import manifests, naming, roles, tags
+from daiku_infra.cluster_ref import IpFamily
 from daiku_infra.providers import aws
 
 _ROOT_DEVICE = "/dev/xvda"
@@ -43,6 +44,8 @@ class SystemNodeGroupArgs:
     """Its AWS region."""
     partition: str = "aws"
     """The AWS partition it is in."""
+    ip_family: IpFamily = IpFamily.IPV4
+    """Addresses of its pods."""
     subnet_ids: list[pulumi.Input[str]]
     """Subnets of the nodes."""
     security_group_ids: list[pulumi.Input[str]] = field(default_factory=list[pulumi.Input[str]])
@@ -66,6 +69,7 @@ class SystemNodeGroup(pulumi.ComponentResource):
             f"{name}-node",
             role_name=naming.role(args.cluster_name, args.region, "system-node"),
             partition=args.partition,
+            ip_family=args.ip_family,
             role_tags=args.tags,
             parent=self,
         )

@@ -27,8 +27,15 @@ def _stack_file(stack: str) -> dict[str, Any]:
     return yaml.safe_load((ROOT / "stacks" / f"Pulumi.{stack}.yaml").read_text())
 
 
-def _preview(journey: Journey, stack: str, folder: Path, *more: str, **changes: Any) -> str:
-    """Preview a stack with a copy of its file, in which some values are changed."""
+def _preview(
+    journey: Journey,
+    stack: str,
+    folder: Path,
+    *more: str,
+    before: tuple[str, ...] = (),
+    **changes: Any,
+) -> str:
+    """Preview a stack with a copy of its file, in which some values are changed; `before` is before the command."""
     content = _stack_file(stack)
     content["config"] |= {f"daiku:{key}": value for key, value in changes.items()}
     place = folder / f"Pulumi.{stack}.yaml"
@@ -39,6 +46,7 @@ def _preview(journey: Journey, stack: str, folder: Path, *more: str, **changes: 
         "local",
         "exec",
         "--",
+        *before,
         "pulumi",
         "preview",
         *options,
@@ -96,3 +104,15 @@ def test_what_cannot_be_is_said_before_anything_is_made(
     assert "exit code 0" not in said
     assert part in said
     assert "nothing was changed" in said
+
+
+def test_without_credentials_that_is_said_and_what_to_do(journey: Journey, tmp_path: Path) -> None:
+    nobody = ("env", "-u", "AWS_ACCESS_KEY_ID", "-u", "AWS_SECRET_ACCESS_KEY")
+
+    said = _preview(journey, "dev", tmp_path, before=nobody)
+
+    assert "exit code 0" not in said
+    assert "No valid credential sources found" in said
+    assert "AWS cannot be asked what it offers; nothing was changed" in said
+    assert "aws sso login" in said
+    assert "Traceback" not in said

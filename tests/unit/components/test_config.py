@@ -109,6 +109,12 @@ def test_all_mistakes_are_reported_at_once() -> None:
         pytest.param({"publicAccessCidrs": ["1.2.3.4/8"]}, "has host bits set", id="host bits"),
         pytest.param({"natGateways": "none"}, "set vpcEndpoints to private", id="no way to AWS"),
         pytest.param({"podCidr": "10.0.0.0/18"}, "overlaps", id="pods inside the VPC's own range"),
+        pytest.param({"podCidr": "172.20.0.0/16"}, "AWS adds none of", id="pods in a range that AWS refuses"),
+        pytest.param({"ipFamily": "ipv6"}, "set ipv6 to true", id="IPv6 pods in IPv4 subnets"),
+        pytest.param(
+            {"ipFamily": "ipv6", "ipv6": True, "podCidr": "100.64.0.0/16"}, "leave one of the two out",
+            id="IPv4 addresses for IPv6 pods",
+        ),
         pytest.param({"flowLogDays": 2}, "write one of 0, 1, 3", id="days that CloudWatch cannot"),
         pytest.param({"logRetentionDays": 0}, "write one of 1, 3", id="logs kept for no time"),
         pytest.param({"existingVpc": {"vpcId": "vpc-1"}}, "leave out zones", id="two networks"),

@@ -16,6 +16,8 @@ from daiku_local.aws.eks.records import Cluster
 from daiku_local.aws.errors import AwsError
 
 NAME = re.compile(r"^[0-9A-Za-z][A-Za-z0-9\-_]{0,99}$")
+SERVICES_V6 = "fd00:ec2:0:1::/108"
+"""Range of Services of IPv6 clusters; EKS chooses one of fc00::/7 for each."""
 LOG_TYPES = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 UPDATE_KINDS = {
     "resourcesVpcConfig": "EndpointAccessUpdate",
@@ -78,11 +80,7 @@ def _fixed(cloud: Cloud, asked: Asked, name: str, version: str) -> dict[str, Any
         "version": version,
         "endpoint": world.kubernetes_endpoint,
         "roleArn": asked["roleArn"],
-        "kubernetesNetworkConfig": {
-            "serviceIpv4Cidr": world.service_cidr,
-            "ipFamily": "ipv4",
-            "elasticLoadBalancing": {"enabled": False},
-        },
+        "kubernetesNetworkConfig": _addresses(asked, world.service_cidr),
         "logging": _logging(asked.get("logging"), None),
         "identity": {"oidc": {"issuer": world.service_account_issuer}},
         "status": "CREATING",
@@ -95,6 +93,15 @@ def _fixed(cloud: Cloud, asked: Asked, name: str, version: str) -> dict[str, Any
         "deletionProtection": bool(asked.get("deletionProtection")),
         **{member: asked[member] for member in optional if member in asked},
     }
+
+
+def _addresses(asked: Asked, service_cidr: str) -> dict[str, Any]:
+    """Addresses of pods and Services; those of IPv6 are of AWS' own unique local range."""
+    family = (asked.get("kubernetesNetworkConfig") or {}).get("ipFamily") or "ipv4"
+    services = (
+        {"serviceIpv6Cidr": SERVICES_V6} if family == "ipv6" else {"serviceIpv4Cidr": service_cidr}
+    )
+    return {"ipFamily": family, **services, "elasticLoadBalancing": {"enabled": False}}
 
 
 def _vpc_config(wanted: dict[str, Any], vpc_id: str, group_id: str) -> dict[str, Any]:

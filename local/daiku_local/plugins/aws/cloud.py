@@ -99,6 +99,19 @@ def require_answer(url: str) -> None:
         ) from error
 
 
+def require_credentials() -> None:
+    """See to it that somebody says who they are. The stand-in takes any; the real provider does not start without.
+
+    Raises:
+        ProviderError: There are none.
+    """
+    if boto3.Session().get_credentials() is None:
+        raise ProviderError(
+            "No valid credential sources found: there are none in the environment, in a profile, nor by any other way "
+            "that the AWS SDK knows"
+        )
+
+
 class Cloud:
     """boto3 clients of one region, and the account behind them."""
 

@@ -90,6 +90,7 @@ class AwsProvider:
         allowed, forbidden = given.get("allowedAccountIds"), given.get("forbiddenAccountIds") or ()
         cloud = self._cloud(self._region)
         clouds.require_answer(cloud.endpoint)
+        clouds.require_credentials()
         if (allowed and cloud.account not in allowed) or cloud.account in forbidden:
             raise ProviderError(
                 f"the laptop world's account is {cloud.account}; allowedAccountIds is {allowed!r}, "
