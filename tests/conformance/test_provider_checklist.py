@@ -44,7 +44,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         f"{E}/test_aws_unavailable::test_a_refusal_is_true_of",
         f"{E}/test_aws_unavailable::test_a_full_subnet_is_left_out_for_three_minutes_and_its_zone_with_the_last_one",
         f"{W}/test_aws_launch_errors::test_without_the_role_of_spot_there_is_no_spot_and_on_demand_is_launched",
-        f"{U}/test_cluster::test_what_is_sold_out_is_remembered_for_three_minutes",
+        f"{U}/test_fleet::test_what_is_sold_out_is_remembered_for_three_minutes",
     ),
     "kubelet expressions": ("NodeClassCEL",),
     "partition of a placement group": (

@@ -147,8 +147,8 @@ class StateNode:
 
     @property
     def is_settled(self) -> bool:
-        """Whether its labels are known: it is launched, or was never anything but a Node."""
-        return self.claim is None or bool(self.provider_id)
+        """Whether its labels are known: its NodeClaim says what was launched, or its registered Node does."""
+        return self.claim is None or bool(self.claim.provider_id) or self.is_registered
 
     @cached_property
     def single_values(self) -> Mapping[str, str]:
