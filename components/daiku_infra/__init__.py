@@ -32,6 +32,7 @@ from daiku_infra.config import load as load_config
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.controller_image import ControllerImage, ControllerImageArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
+from daiku_infra.controller_settings import ControllerSettingsArgs
 from daiku_infra.drain import Drain, DrainArgs
 from daiku_infra.environment import Environment, EnvironmentArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
@@ -75,6 +76,7 @@ __all__ = [
     "ControllerImageArgs",
     "ControllerPolicy",
     "ControllerPolicyArgs",
+    "ControllerSettingsArgs",
     "Drain",
     "DrainArgs",
     "Endpoints",

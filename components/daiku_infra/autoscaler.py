@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pulumi
 
-from daiku_infra import crds, manifests, monitoring, objects, outputs
+from daiku_infra import controller_settings, crds, manifests, monitoring, objects, outputs
 from daiku_infra.cluster_ref import ClusterRef
+from daiku_infra.controller_settings import ControllerSettingsArgs
 from daiku_infra.service_account_role import Identity
 
 
@@ -36,8 +37,10 @@ class AutoscalerArgs:
     """CPU that each pod asks for, as Kubernetes writes it."""
     memory: str = "1Gi"
     """Memory that each pod asks for, and its limit."""
+    settings: ControllerSettingsArgs = field(default_factory=ControllerSettingsArgs)
+    """How it works."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
-    """Settings of the controller by environment name, beyond those that the component gives."""
+    """Further variables of its environment, over those that follow from the arguments above."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape it. The operator's definitions must be in the cluster."""
     monitoring: bool = False
@@ -119,5 +122,5 @@ def _controller(args: AutoscalerArgs) -> manifests.Controller:
         cpu_request=args.cpu_request,
         memory=args.memory,
         priority_class=args.priority_class,
-        environment=args.environment,
+        environment={**controller_settings.environment(args.settings), **args.environment},
     )

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
-from daiku_infra import access, addons, config_network, naming, node_pool_rules, pool_files, tags
+from daiku_infra import (
+    access,
+    addons,
+    config_network,
+    config_settings,
+    naming,
+    node_pool_rules,
+    pool_files,
+    tags,
+)
 from daiku_infra.access import AccessArgs
 from daiku_infra.addons import AddonArgs, CniArgs
 from daiku_infra.cluster_ref import IpFamily
@@ -107,7 +116,7 @@ def parse(values: Mapping[str, Any], *, region: str | None) -> EnvironmentArgs:
         node_security=section.section("nodeSecurity", _node_security),
         controller_image=_image(section),
         controller_replicas=section.whole("controllerReplicas", default=2, low=1, high=5),
-        controller_settings=section.labels("controllerSettings"),
+        controller_settings=section.section("controllerSettings", config_settings.read),
         service_monitor=section.flag("serviceMonitor", default=False),
         monitoring=section.flag("monitoring", default=False),
         load_balancers=platform["load_balancers"],

@@ -50,7 +50,7 @@ class ControllerPolicy(pulumi.ComponentResource):
             aws.iam.Policy(
                 f"{name}-{purpose}",
                 name=naming.policy(cluster.name, cluster.region, f"controller-{purpose}"),
-                policy=documents.apply(lambda known, key=purpose: policies.render(known[key])),
+                policy=documents.apply(lambda known, key=purpose: policies.managed(known[key])),
                 tags=cluster.tags,
                 opts=pulumi.ResourceOptions(parent=self),
             ).arn

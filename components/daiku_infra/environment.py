@@ -4,6 +4,7 @@ There is no order to keep in this file: whoever takes a value of another compone
 the value stands on, and goes before it on destroy.
 """
 
+import dataclasses
 from dataclasses import dataclass, field
 
 import pulumi
@@ -17,6 +18,7 @@ from daiku_infra.cluster_ref import ClusterRef, IpFamily
 from daiku_infra.control_plane import ControlPlaneArgs
 from daiku_infra.controller_image import ControllerImage, ControllerImageArgs
 from daiku_infra.controller_policy import ControllerPolicy, ControllerPolicyArgs
+from daiku_infra.controller_settings import ControllerSettingsArgs
 from daiku_infra.drain import Drain, DrainArgs
 from daiku_infra.existing_vpc import ExistingVpc, ExistingVpcArgs
 from daiku_infra.interruption import InterruptionQueue, InterruptionQueueArgs
@@ -62,8 +64,8 @@ class EnvironmentArgs:
     """Image of the controller; built into a registry of this environment's own when absent."""
     controller_replicas: int = 2
     """Pods of the controller."""
-    controller_settings: dict[str, str] = field(default_factory=dict[str, str])
-    """Settings of the controller by environment name."""
+    controller_settings: ControllerSettingsArgs = field(default_factory=ControllerSettingsArgs)
+    """How the controller works."""
     service_monitor: bool = False
     """Have Prometheus' operator scrape the controller."""
     monitoring: bool = False
@@ -206,7 +208,7 @@ class Environment(pulumi.ComponentResource):
                 queue_name=queue.queue_name,
                 image=self._image(),
                 replicas=args.controller_replicas,
-                environment=args.controller_settings,
+                settings=_settings(args),
                 service_monitor=args.service_monitor,
                 monitoring=args.monitoring,
                 prometheus=platform.prometheus if platform else "",
@@ -287,6 +289,13 @@ def _wish(args: EnvironmentArgs) -> preflight.Wish:
         zones=args.vpc.zones if args.vpc else [],
         kubernetes_version=args.control_plane.kubernetes_version,
     )
+
+
+def _settings(args: EnvironmentArgs) -> ControllerSettingsArgs:
+    """How the controller works: without a way out of the VPC nobody answers for prices."""
+    if args.vpc is not None and args.vpc.nat_gateways is subnets.NatGateways.NONE:
+        return dataclasses.replace(args.controller_settings, isolated_vpc=True)
+    return args.controller_settings
 
 
 def _warn_of_short_addresses(args: EnvironmentArgs) -> None:

@@ -118,7 +118,7 @@ class Platform(pulumi.ComponentResource):
         policy = aws.iam.Policy(
             f"{name}-load-balancers",
             name=naming.policy(cluster.name, cluster.region, "load-balancers"),
-            policy=policies.render(
+            policy=policies.managed(
                 load_balancer_document(partition=cluster.partition, cluster=cluster.name)
             ),
             tags=cluster.tags,

@@ -16,6 +16,10 @@ Conditions = Mapping[str, Mapping[str, str | Sequence[str]]]
 Document = dict[str, Any]
 
 
+class PolicySizeError(ValueError):
+    """A policy is longer than IAM takes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One permission: these calls, on these resources, under these conditions."""
@@ -50,6 +54,21 @@ def document(statements: Iterable[Document]) -> Document:
 def render(policy: Document) -> str:
     """Write a document as IAM counts its size: without white space."""
     return json.dumps(policy, separators=(",", ":"))
+
+
+def managed(policy: Document) -> str:
+    """Write a document that is to be a managed policy.
+
+    Raises:
+        PolicySizeError: IAM would not take it.
+    """
+    text = render(policy)
+    if len(text) > POLICY_SIZE_MAX:
+        raise PolicySizeError(
+            f"a managed policy has at most {POLICY_SIZE_MAX:,} characters, and this one has {len(text):,}: give the "
+            f"cluster a shorter name (it begins {text[:80]})"
+        )
+    return text
 
 
 def service_trust(service: str, *actions: str) -> Document:

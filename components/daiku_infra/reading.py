@@ -42,6 +42,11 @@ class Section:
         """Note a mistake at `key`."""
         self._mistakes.append(Mistake(key=self._at(key), problem=problem))
 
+    def has(self, key: str) -> bool:
+        """Whether there is a value; asking makes the key a known one."""
+        self._known.append(key)
+        return self._values.get(key) is not None
+
     def text(
         self, key: str, *, default: str | None = None, pattern: str = r".+", example: str
     ) -> str:
@@ -65,6 +70,20 @@ class Section:
             number = None
         if number is None or isinstance(value, bool) or not low <= number <= high:
             self.note(key, f"{value!r} is not a whole number from {low} to {high}")
+            return default
+        return number
+
+    def number(self, key: str, *, default: float, low: float, high: float) -> float:
+        """A number between two bounds, both included."""
+        value = self._take(key)
+        if value is None:
+            return default
+        try:
+            number = float(value) if isinstance(value, str | int | float) else None
+        except ValueError:
+            number = None
+        if number is None or isinstance(value, bool) or not low <= number <= high:
+            self.note(key, f"{value!r} is not a number from {low:g} to {high:g}")
             return default
         return number
 

@@ -130,3 +130,10 @@ def test_a_document_is_rendered_without_white_space_to_be_counted() -> None:
 
     assert " " not in text
     assert json.loads(text)["Version"] == "2012-10-17"
+
+
+def test_a_policy_that_iam_would_not_take_is_refused_with_the_remedy() -> None:
+    statement = policies.Statement(sid="Long", actions=["ec2:RunInstances"] * 400, resources=["*"])
+
+    with pytest.raises(policies.PolicySizeError, match=r"at most 6,144 .* a shorter name"):
+        policies.managed(policies.document([statement.encode()]))
