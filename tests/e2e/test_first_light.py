@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,22 @@ def test_killed_again_and_again_at_random_moments_it_leaves_nothing_behind(
 
 def _lives(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+def test_the_leader_serves_fewer_than_200_series(journey: Journey) -> None:
+    texts = [_metrics(pid) for pid in journey.controllers()]
+
+    [leader] = [text for text in texts if "daiku_leader 1.0" in text]
+    series = [line for line in leader.splitlines() if line and not line.startswith("#")]
+    assert len(series) < 200, leader
+
+
+def _metrics(pid: int) -> str:
+    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - a kernel file, not a path of ours
+        pairs = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+    url = f"http://{pairs[b'POD_IP'].decode()}:8080/metrics"
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read().decode()
 
 
 def test_scaling_to_nothing_takes_every_node_and_instance_away(journey: Journey) -> None:

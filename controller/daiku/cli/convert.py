@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from daiku.cli.converting.groups import Group
     from daiku.cli.converting.tree import Tree
 
+MANIFESTS_MOST: Final = 32 << 20
+"""Bytes of a file: to keep comments it is taken apart slowly, and more than this would take minutes."""
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
@@ -71,6 +73,12 @@ def convert(
     contents = files.read(sources, sys.stdin.buffer, lambda _: None, problems)
     documents: list[Any] = []
     for name, content in contents:
+        if len(content) > MANIFESTS_MOST:
+            problems.append(
+                f"{name}: has {len(content) >> 20} MiB, more than manifests have; leave pods and nodes out, as with "
+                "`kubectl get nodepools,ec2nodeclasses -o yaml` (a snapshot can be given with --workloads)"
+            )
+            continue
         try:
             documents += tree.read(name, content)
         except tree.UnreadableError as error:

@@ -1,9 +1,10 @@
 """The simulated kube-scheduler: which ready node a waiting pod is bound to.
 
 Most pods only ask for resources, labels and tolerance of taints; for them the node with the most room left is looked
-up, as kube-scheduler's default scoring does. Pods that are spread, or go with or apart from others, are placed by the
-scheduling engine itself, on the nodes that are there.
-Source: kube-scheduler's NodeResourcesFit, LeastAllocated.
+up, as kube-scheduler's default scoring does. Those that would rather be spread (ScheduleAnyway) go where the fewest
+like them are, and then by room. Pods that must be spread, or go with or apart from others, are placed by the scheduling
+engine itself, on the nodes that are there.
+Source: kube-scheduler's NodeResourcesFit, LeastAllocated, and PodTopologySpread, which weighs twice as much.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
-from daiku.model.topology import AffinityTerm
+from daiku.model.topology import AffinityTerm, Spread
 from daiku.scheduling import problem, solver
 from daiku.state.snapshot import Snapshot
 
@@ -41,17 +42,46 @@ class Room:
         )
 
 
+@dataclass(slots=True)
+class _Wish:
+    """A soft constraint of spread, and how many pods that it counts are in each domain."""
+
+    spread: Spread
+    namespace: str
+    inside: dict[str, int]
+    counts: dict[tuple[tuple[str, str], ...], bool]
+    """Labels of pods -> whether it counts them."""
+
+    def has(self, pod: Pod) -> bool:
+        """Whether it counts a pod."""
+        if pod.meta.namespace != self.namespace or self.spread.selector is None:
+            return False
+        key = tuple(pod.meta.labels.items())
+        known = self.counts.get(key)
+        if known is None:
+            known = not Requirements.from_labels(pod.meta.labels).compatible(self.spread.selector)
+            self.counts[key] = known
+        return known
+
+
 class Scheduler:
     """Rooms, by the name of their Node."""
 
-    def __init__(self, terms: Iterable[AffinityTerm]) -> None:
+    def __init__(self, templates: Iterable[Pod]) -> None:
+        known = tuple(templates)
         self.rooms: dict[str, Room] = {}
-        self._terms = tuple(terms)
+        self._terms = tuple(term for each in known for term in each.pod_anti_affinity)
+        self._wishes = {
+            id(each): [_Wish(s, each.meta.namespace, {}, {}) for s in each.spread if not s.hard]
+            for each in known
+        }
+        self._labels: dict[str, Mapping[str, str]] = {}
         self._templates: dict[int, Pod] = {}
         self._plain: dict[int, bool] = {}
 
     def see(self, node: Node) -> None:
         """A Node is there, or looks different."""
+        self._labels[node.meta.name] = node.meta.labels
         is_open = node.is_ready and not node.unschedulable and node.meta.deleted is None
         room = self.rooms.get(node.meta.name)
         if not is_open:
@@ -73,18 +103,23 @@ class Scheduler:
 
     def take(self, name: str, pod: Pod, sign: int = -1) -> None:
         """A pod comes to a node, or with `sign` 1 leaves it."""
+        where = self._labels.get(name, {})
+        for wish in (each for wishes in self._wishes.values() for each in wishes):
+            domain = where.get(wish.spread.key)
+            if domain is not None and wish.has(pod):
+                wish.inside[domain] = wish.inside.get(domain, 0) - sign
         room = self.rooms.get(name)
         if room is not None:
             for resource, amount in pod.requests.items():
                 room.free[resource] = room.free.get(resource, 0) + sign * amount
 
     def is_plain(self, template: Pod) -> bool:
-        """Whether no constraint between pods concerns it."""
+        """Whether no constraint between pods concerns it but wishes to be spread."""
         known = self._plain.get(id(template))
         if known is None:
             self._templates[id(template)] = template  # so that its id stays its own
             known = self._plain[id(template)] = not (
-                template.spread
+                any(spread.hard for spread in template.spread)
                 or template.pod_affinity
                 or template.pod_anti_affinity
                 or template.preferred_pod_affinity
@@ -97,9 +132,10 @@ class Scheduler:
         return known
 
     def best(self, pod: Pod, template: Pod) -> str | None:
-        """The node with the most room for a plain pod; None when none has enough."""
+        """The node that a plain pod likes best: fewest like it, then most room; None when none has enough room."""
         key, requests = id(template), pod.requests
-        found: tuple[float, str] | None = None
+        wishes = self._wishes.get(key, ())
+        found: tuple[float, float, str] | None = None
         for name, room in self.rooms.items():
             free = room.free
             if any(amount > free.get(r, 0) for r, amount in requests.items()):
@@ -108,16 +144,25 @@ class Scheduler:
             if lets_in is None:
                 lets_in = room.lets_in[key] = admits(room.node, room.known, template)
             if lets_in:
-                rank = (-room.share_left(requests), name)
+                rank = (_company(wishes, room.node), -room.share_left(requests), name)
                 if found is None or rank < found:
                     found = rank
-        return found[1] if found is not None else None
+        return found[2] if found is not None else None
 
     def together(self, pods: Sequence[Pod], snapshot: Snapshot) -> dict[str, str]:
         """Nodes for pods with constraints between each other: pod -> node, in an order in which they can be bound."""
         asked = problem.build(pods, replace(snapshot, node_pools=()), _NOTHING)
         placed = solver.solve(asked, grow=False).placements
         return {pod: node for pod, node in placed.items() if node in self.rooms}
+
+
+def _company(wishes: Sequence[_Wish], node: Node) -> float:
+    """How many of the pods that it would rather be apart from are where a node is."""
+    mine = node.meta.labels
+    return sum(
+        wish.inside.get(mine[wish.spread.key], 0) if wish.spread.key in mine else float("inf")
+        for wish in wishes
+    )
 
 
 def admits(node: Node, known: Requirements, template: Pod) -> bool:

@@ -70,7 +70,7 @@ class World:
         templates |= {id(each.template): each.template for each in scenario.arrivals}
         self._cluster = Cluster(settings)
         self._agenda = Agenda(scenario.start)
-        self._scheduler = Scheduler(t for p in templates.values() for t in p.pod_anti_affinity)
+        self._scheduler = Scheduler(templates.values())
         self._store = Store(self._tell)
         self.workloads = Workloads(self._tell, self.ledger, self._scheduler, scenario.services)
         daemons = {o.meta.name: o.template for o in objects if isinstance(o, DaemonSet)}

@@ -122,13 +122,15 @@ LAUNCH_FAILURES: Final = Counter(
     "Pools that gave no instance, by zone and reason.",
     ["zone", "zone_id", "capacity_type", "reason"],
 )
-BATCH_SIZES: Final = (1, 5, 20, 100)
-"""Bucket bounds in calls."""
+BATCH_SIZES: Final = (1, 20)
+"""Bucket bounds in calls: alone, as many as one deployment's worth, more."""
+BATCH_WAITS: Final = (1, 10)
+"""Bucket bounds in seconds: as long as a window is at most, as long as EC2 makes launches wait."""
 BATCH_SECONDS: Final = Histogram(
     "karpenter_cloudprovider_batcher_batch_time_seconds",
     "How long calls waited for others to join them.",
     ["batcher"],
-    buckets=WAITS,
+    buckets=BATCH_WAITS,
 )
 BATCH_SIZE: Final = Histogram(
     "karpenter_cloudprovider_batcher_batch_size",

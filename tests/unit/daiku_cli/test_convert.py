@@ -333,6 +333,7 @@ def run(*arguments: str, given: str = "") -> Result:
         ("", 2, "holds no object"),
         ("just text", 0, "a document that is no object is left out: 'just text'"),
         (yaml.safe_dump(beta_pool()), 3, "drained at once"),
+        pytest.param("#" * (33 << 20), 2, "has 33 MiB, more than manifests have", id="huge"),
     ],
 )
 def test_the_command_says_what_it_could_not_keep(given: str, code: int, message: str) -> None:

@@ -1,0 +1,75 @@
+"""Where the simulated kube-scheduler puts pods that would rather be spread."""
+
+from dataclasses import replace
+
+from tests import build
+
+from daiku.model.pod import Pod
+from daiku.model.requirements import Requirements
+from daiku.model.topology import Spread
+from daiku.simulation.scheduler import Scheduler
+
+SOFT = Spread(
+    key="topology.kubernetes.io/zone",
+    max_skew=1,
+    hard=False,
+    selector=Requirements.from_labels({"app": "web"}),
+)
+ZONES = {"a-1": "zone-a", "a-2": "zone-a", "b-1": "zone-b"}
+"""Name of a node -> its zone; they are alike in all else."""
+
+
+def _template(*spread: Spread) -> Pod:
+    return build.pod("web", labels={"app": "web"}, spread=spread)
+
+
+def _put(scheduler: Scheduler, template: Pod, count: int) -> list[str]:
+    """The zones of pods that come one after the other."""
+    zones: list[str] = []
+    for number in range(count):
+        pod = replace(template, meta=replace(template.meta, name=f"web-{number}"))
+        node = scheduler.best(pod, template)
+        assert node is not None
+        scheduler.take(node, pod)
+        zones.append(ZONES[node])
+    return zones
+
+
+def _with_nodes(*templates: Pod) -> Scheduler:
+    scheduler = Scheduler(templates)
+    for name, zone in ZONES.items():
+        scheduler.see(build.node(name, labels_of={SOFT.key: zone}))
+    return scheduler
+
+
+def test_pods_go_where_the_fewest_like_them_are_before_where_most_room_is() -> None:
+    template = _template(SOFT)
+
+    assert _put(_with_nodes(template), template, 4) == ["zone-a", "zone-b", "zone-a", "zone-b"]
+
+
+def test_without_a_wish_room_alone_decides() -> None:
+    template = _template()
+
+    assert _put(_with_nodes(template), template, 3) == ["zone-a", "zone-a", "zone-b"]
+
+
+def test_who_has_left_does_not_count_even_when_its_node_is_gone() -> None:
+    template = _template(SOFT)
+    scheduler = _with_nodes(template)
+    leaving = replace(template, meta=replace(template.meta, name="web-9"))
+    scheduler.take("b-1", leaving)
+    scheduler.lose("b-1")
+
+    scheduler.take("b-1", leaving, 1)
+    scheduler.see(build.node("b-1", labels_of={SOFT.key: "zone-b"}))
+
+    assert _put(scheduler, template, 2) == ["zone-a", "zone-b"]
+
+
+def test_pods_that_must_be_spread_are_left_to_the_engine() -> None:
+    soft, hard = _template(SOFT), _template(replace(SOFT, hard=True))
+    scheduler = _with_nodes(soft, hard)
+
+    assert scheduler.is_plain(soft)
+    assert not scheduler.is_plain(hard)
