@@ -13,7 +13,6 @@ from daiku.cloud.errors import (
     NodeClassNotReady,
 )
 from daiku.commands import (
-    DeleteNodeClaim,
     Launch,
     TerminateInstance,
 )
@@ -28,7 +27,6 @@ from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
 
 SECOND = timedelta(seconds=1)
-DELETE = DeleteNodeClaim(name="default-aaaaa", uid="uid", reason="Empty")
 
 
 @pytest.mark.parametrize(

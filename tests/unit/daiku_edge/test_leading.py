@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+import structlog
+from tests import build
 
 from daiku import commands, events
 from daiku.kube import errors, lease
@@ -242,12 +244,28 @@ def test_a_leader_decides_nothing_beside_a_kind_that_has_to_be_listed_again() ->
     assert metrics.TICKS._value.get() == before + 1
 
 
-def _owner(*, leads: bool) -> loop.Loop:
+def test_what_another_controller_owns_is_left_alone_and_said_once() -> None:
+    owner = _owner(leads=True, settings=Settings(node_class_kind=("example.com", "Other")))
+    foreign = build.node_claim("theirs"), build.node_pool("their-pool")
+
+    with structlog.testing.capture_logs() as told:
+        for _ in range(3):
+            for each in foreign:
+                owner.inbox.put(events.Seen(each))
+            owner.step(0.0)
+
+    said = [line["name"] for line in told if line["event"].startswith("left alone")]
+    assert said == ["theirs", "their-pool"]
+    snapshot = owner.cluster.snapshot(NOW)
+    assert (snapshot.state_nodes, snapshot.node_pools) == ((), ())
+
+
+def _owner(*, leads: bool, settings: Settings | None = None) -> loop.Loop:
     """The owner of a state in which every kind is listed and nothing is there."""
     inbox = Inbox()
     owner = loop.Loop(
-        cluster=Cluster(Settings()),
-        settings=Settings(),
+        cluster=Cluster(settings or Settings()),
+        settings=settings or Settings(),
         inbox=inbox,
         executor=Executor(None, inbox),  # type: ignore[arg-type]
         node_classes=NodeClassIndex(),
