@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests.simulation import rules
 from tests.simulation.apiserver import (
     DEPLOYMENTS,
     PODS,
@@ -77,6 +78,10 @@ class Surges:
         world, now = self.world, self.world.clock.seconds
         app = world.workloads.apps[app_of(pod)]
         if not app.surge or not serves(pod) or claim is None or not self._is_by_choice(claim):
+            return ""
+        # A pod that is not ready keeps nothing up and leaves without a surge; one that has been ready for a moment may
+        # still be believed not to be.
+        if now - ready_since(pod) < rules.KNOWN:
             return ""
         uid = pod["metadata"]["uid"]
         others = [
@@ -155,6 +160,12 @@ class Surges:
         return (
             seconds_of(meta["deletionTimestamp"]) - seconds_of(meta["creationTimestamp"]) >= length
         )
+
+
+def ready_since(pod: Json) -> float:
+    """Since when a pod that is ready has been so."""
+    (ready,) = [c for c in pod["status"]["conditions"] if c["type"] == "Ready"]
+    return seconds_of(ready["lastTransitionTime"])
 
 
 def serves(pod: Json) -> bool:
