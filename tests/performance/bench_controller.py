@@ -90,8 +90,8 @@ def _more(client: Client, controller: Measured) -> Line:
     """2,000 pods wait for a limit to go; then until the last NodeClaim for them is there."""
     client.patch(POOL, {"spec": {"limits": {"nodes": "1"}}})
     client.create(manifests.PATHS["Deployment"], _deployment(DEPLOYMENTS, MORE))
-    _until("the pods are there", lambda: len(_pods(client)) == DEPLOYMENTS * PODS_EACH + MORE)
-    time.sleep(15)
+    _until("the pods wait, by kube-scheduler's word", lambda: _waiting(client) == MORE)
+    time.sleep(5)
     before = len(_items(client, CLAIMS))
     cpu, began = controller.cpu_seconds(), time.monotonic()
     client.patch(POOL, {"spec": {"limits": None}})
@@ -161,6 +161,15 @@ def _pods(client: Client) -> list[Any]:
 
 def _running(client: Client) -> int:
     return sum(pod["status"].get("phase") == "Running" for pod in _pods(client))
+
+
+def _waiting(client: Client) -> int:
+    """Pods of which kube-scheduler has said that there is no place for them."""
+    return sum(
+        condition.get("reason") == "Unschedulable"
+        for pod in _pods(client)
+        for condition in pod["status"].get("conditions", ())
+    )
 
 
 def _is_still(client: Client) -> bool:

@@ -138,9 +138,8 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
     if is_forbidden(state_node):
         forbidden = f"its annotation {labels.DO_NOT_DISRUPT} forbids it"
         return Kept(node_claim=name, reason="DoNotDisrupt", message=forbidden)
-    reschedulable = tuple(pod for pod in state_node.pods if pod.is_reschedulable)
     again = let_off_until(claim)
-    if reschedulable and again is not None and again > standing.now:
+    if state_node.reschedulable and again is not None and again > standing.now:
         return Kept(
             node_claim=name,
             reason="LetOff",
@@ -152,8 +151,8 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         node=node,
         pool=pool,
         objection=objection(state_node, standing.budgets, standing.now, standing.asks),
-        reschedulable=reschedulable,
-        cost=cost.of_pods(reschedulable),
+        reschedulable=state_node.reschedulable,
+        cost=cost.of_pods(state_node.reschedulable),
     )
 
 
@@ -185,9 +184,9 @@ def objection(
         if pod.must_not_be_disrupted(now):
             message = f"pod {pod.meta.key} carries {labels.DO_NOT_DISRUPT}"
             return Kept(node_claim=name, reason="PodDoNotDisrupt", message=message)
-        if pod.is_mirror or taints.tolerates(pod.tolerations, taints.DISRUPTED):
-            continue
         about = budgets.about(pod)
+        if not about or pod.is_mirror or taints.tolerates(pod.tolerations, taints.DISRUPTED):
+            continue
         if len(about) > 1:
             names = " and ".join(pdb.meta.name for pdb in about)
             message = f"pod {pod.meta.key} has PodDisruptionBudgets {names}; eviction allows one"

@@ -23,8 +23,10 @@ _MOST: Final = 10.0
 def of_eviction(pod: Pod) -> float:
     """What it costs to move one pod, from -10 to 10."""
     cost = NODE + pod.priority / _PRIORITY_UNIT
-    with suppress(ValueError):
-        cost += float(pod.meta.annotations.get(labels.POD_DELETION_COST, "0")) / _DELETION_COST_UNIT
+    said = pod.meta.annotations.get(labels.POD_DELETION_COST)
+    if said is not None:
+        with suppress(ValueError):
+            cost += float(said) / _DELETION_COST_UNIT
     # Of a cost that is no number ("nan") min and max would make either bound, by their order.
     return max(-_MOST, min(_MOST, cost)) if cost == cost else NODE  # noqa: PLR0124
 

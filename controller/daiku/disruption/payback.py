@@ -22,6 +22,7 @@ from daiku.model import units
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.scheduling.whatif import WhatIf
+from daiku.state.past import RESIDENCY
 from daiku.state.snapshot import Snapshot
 
 HORIZON: Final = "daiku.dev/payback-horizon"
@@ -115,7 +116,11 @@ def settling(
     """
     if not horizon(candidate.pool):
         return None
-    times = ((snapshot.past.stays_until(pod), pod) for pod in candidate.reschedulable)
+    # Nobody stays for longer than that, and most pods were bound long ago.
+    since = now - RESIDENCY
+    pods = candidate.reschedulable
+    lately = (pod for pod in pods if pod.scheduled is not None and pod.scheduled > since)
+    times = ((snapshot.past.stays_until(pod), pod) for pod in lately)
     late = [(until, pod.meta.key, pod) for until, pod in times if until is not None and until > now]
     if not late:
         return None

@@ -166,6 +166,11 @@ class StateNode:
         return resources.add(*mine)
 
     @cached_property
+    def reschedulable(self) -> tuple[Pod, ...]:
+        """Its pods that would have to run elsewhere if it went away."""
+        return tuple(pod for pod in self.pods if pod.is_reschedulable)
+
+    @cached_property
     def anti_affine(self) -> tuple[Pod, ...]:
         """Its pods that keep others away."""
         return tuple(pod for pod in self.pods if pod.pod_anti_affinity)
