@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C where there is one: it takes an eighth of the time."""
 _CHECKOUT = Path(__file__).resolve().parents[2] / "controller" / "daiku" / "crds"
 
 
@@ -40,7 +42,7 @@ def load(crd_folder: Path) -> list[dict[str, Any]]:
     """
     definitions: list[dict[str, Any]] = []
     for path in sorted(crd_folder.glob("*.yaml")):
-        contents: list[Any] = [*yaml.safe_load_all(path.read_text())]
+        contents: list[Any] = [*yaml.load_all(path.read_text(), _LOADER)]
         for content in contents:
             try:
                 is_definition = content["kind"] == "CustomResourceDefinition"
