@@ -27,6 +27,8 @@ class Standing:
     """Node name -> what those pods will ask of it."""
     loose: tuple[Pod, ...]
     """Pods without a place."""
+    crowded_since: Mapping[str, datetime]
+    """Those of them whose node was filled by others -> since when."""
 
 
 def divide(
@@ -37,6 +39,7 @@ def divide(
     taken: dict[str, dict[str, int]] = {}
     room: dict[str, dict[str, int]] = {}
     loose: list[Pod] = []
+    crowded: dict[str, datetime] = {}
     for pod in pods:
         target = _target(pod, snapshot, now)
         if target is None:
@@ -47,11 +50,12 @@ def divide(
             room[name] = resources.subtract(expected.allocatable(target, catalogue), target.used())
         if not resources.fits(pod.requests, room[name]):
             loose.append(pod)
+            crowded[pod.meta.key] = snapshot.nominations[pod.meta.key].lost or now
             continue
         room[name] = resources.subtract(room[name], pod.requests)
         taken[name] = resources.add(taken.get(name, {}), pod.requests)
         placed[pod.meta.key] = name
-    return Standing(placed=placed, taken=taken, loose=tuple(loose))
+    return Standing(placed=placed, taken=taken, loose=tuple(loose), crowded_since=crowded)
 
 
 def _target(pod: Pod, snapshot: Snapshot, now: datetime) -> StateNode | None:

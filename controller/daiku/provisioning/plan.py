@@ -14,6 +14,7 @@ from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
+from daiku.provisioning.nominations import Standing
 from daiku.report import Unschedulable
 from daiku.scheduling import claims, limits, problem, solver
 from daiku.scheduling.packer.effort import Stop
@@ -62,7 +63,7 @@ def plan(
     leaves = leaving.find(snapshot, now)
     standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
     since = {each.pod.meta.key: each.since for each in leaves}
-    due_at = _due_at(standing.loose, since, snapshot, settings, now)
+    due_at = _due_at(standing, since, snapshot, settings, now)
     if catalogue.version == 0 or due_at is None or due_at > now:
         return Provisioning(
             placements=standing.placed,
@@ -100,20 +101,25 @@ def plan(
 
 
 def _due_at(
-    loose: Sequence[Pod],
+    standing: Standing,
     leaving_since: Mapping[str, datetime],
     snapshot: Snapshot,
     settings: Settings,
     now: datetime,
 ) -> datetime | None:
-    """When the pods without a place are to be planned; None when there are none."""
+    """When the pods without a place are to be planned; None when there are none.
+
+    kube-scheduler fills nodes otherwise than planned, so while nodes come up pods lose their places one after the
+    other. They make a batch as pods do that arrive: each planned by itself would get a node of its own.
+    """
+    loose = standing.loose
     if not loose:
         return None
     tried = {pod: True for each in snapshot.unschedulable for pod in each.pods}
     if snapshot.last_pass is not None:
         # Nobody is told of pods that still run, so of these only the time says whether they have been planned.
         tried |= {pod: True for pod, at in leaving_since.items() if at <= snapshot.last_pass}
-    arrivals = {**snapshot.arrivals, **leaving_since}
+    arrivals = {**snapshot.arrivals, **leaving_since, **standing.crowded_since}
     fresh = [arrivals.get(p.meta.key, now) for p in loose if p.meta.key not in tried]
     times = [batching.closes_at(fresh, settings)]
     if len(fresh) < len(loose):

@@ -165,7 +165,7 @@ class Cluster:
 
         To be called once per tick, after its commands were begun.
         """
-        self._nominations.place(report.placements, now)
+        self._nominations.planned(report.placements, now)
         self._fleet.interruptions.settle(report.settled)
         self._deciding.planned(report, now)
 

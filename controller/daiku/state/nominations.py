@@ -4,7 +4,7 @@ A cache: after a restart pods are planned anew, with what is on its way counted 
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -34,8 +34,14 @@ class Nominations:
         """Pods are expected on these nodes or NodeClaims."""
         for pod, target in placements.items():
             known = self._of.get(pod)
-            if known is None or known.target != target or known.until <= now:
+            if known is None or known.target != target or known.until <= now or known.lost:
                 self._of[pod] = Nomination(target=target, until=now + _NOMINATED)
+
+    def planned(self, placements: Mapping[str, str], now: datetime) -> None:
+        """All pods that have a place are expected on these; what was expected elsewhere has lost its place."""
+        self.place(placements, now)
+        lost = [p for p, n in self._of.items() if p not in placements and n.lost is None]
+        self._of |= {pod: replace(self._of[pod], lost=now) for pod in lost}
 
     def keep(self, homeless: Container[str]) -> None:
         """Pods that neither wait nor lose their node are expected nowhere."""

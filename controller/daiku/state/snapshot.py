@@ -38,6 +38,8 @@ class Nomination:
     """Name of the node, or of the NodeClaim that it is to come from."""
     until: datetime
     """From when on an initialized node is no longer believed to get the pod."""
+    lost: datetime | None = None
+    """Since when there is no room for it there any more; None while there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

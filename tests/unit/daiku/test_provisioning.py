@@ -7,6 +7,7 @@ import pytest
 from tests import answers, build
 from tests.build import NOW
 
+from daiku import events
 from daiku.commands import Announce, CreateNodeClaim
 from daiku.events import Object
 from daiku.model import labels, nodepool_hash
@@ -282,3 +283,25 @@ def test_a_pool_whose_last_claim_was_refused_is_left_alone_for_a_while() -> None
 
     assert created(made) == []
     assert "could not be created" in str(made.unschedulable[0].blockers[0])
+
+
+def test_pods_whose_room_others_have_taken_are_planned_together_once_no_more_lose_theirs() -> None:
+    claim = build.node_claim(cpu="4")
+    node = build.node(claim=claim)
+    waiting = build.pods(3, cpu="1")
+    cluster = world(*waiting, build.node_pool(), claim, node)
+    places = {pod.meta.key: "node-default-aaaaa" for pod in waiting}
+    cluster.planned(Report(placements=places), LATER)
+    made: list[int] = []
+    # kube-scheduler gives the node to others, one after the other.
+    for number in range(3):
+        now = LATER + number * SECOND / 2
+        cluster.apply(events.Seen(build.pod(f"other-{number}", cpu="1200m", node=node.meta.name)))
+        found = provision(cluster, now)
+        made.append(len(created(found)))
+        cluster.planned(Report(placements=found.placements), now)
+
+    last = provision(cluster, LATER + 2 * SECOND)
+
+    assert made == [0, 0, 0]
+    assert sum(len(c.pods) for c in last.commands if isinstance(c, CreateNodeClaim)) == 3
