@@ -241,9 +241,10 @@ def test_a_role_can_be_given_for_node_classes_without_one() -> None:
     assert not [note for note in notes if "role" in note]
 
 
-def test_old_names_are_found_wherever_they_are() -> None:
+@pytest.mark.parametrize("old", ["do-not-evict", "do-not-consolidate"])
+def test_old_names_are_found_wherever_they_are(old: str) -> None:
     pod = {
-        "metadata": {"annotations": {"karpenter.sh/do-not-evict": "true"}},
+        "metadata": {"annotations": {f"karpenter.sh/{old}": "true"}},
         "spec": {"nodeSelector": {"karpenter.sh/provisioner-name": "default"}},
     }
     workload = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": pod}}
