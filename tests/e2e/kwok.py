@@ -5,10 +5,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import manifests
+from tests import manifests, own_account
 from tests.e2e.conftest import Journey, wait
 from tests.manifests import Json
 from tests.running import Controller
@@ -25,13 +26,17 @@ def price(controller: Controller) -> float:
 
 
 def run(journey: Journey, folders: pytest.TempPathFactory, *bodies: Json) -> Iterator[Controller]:
-    """The controller on a cluster with our CRDs, a node class and `bodies`; killed at the end."""
+    """The controller, as itself, on a cluster with our CRDs, a node class and `bodies`; killed at the end."""
     here = environment.of_commands(journey.here, toolchain.ensure().folder, os.environ)
-    manifests.install(Client(Credentials(here)), manifests.node_class(), *bodies)
-    made = Controller(here, folders.mktemp("controller") / "controller.log")
+    admin, folder = Client(Credentials(here)), folders.mktemp("controller")
+    manifests.install(admin, manifests.node_class(), *bodies)
+    own = own_account.kubeconfig(admin, Path(here["KUBECONFIG"]), folder / "kubeconfig")
+    made = Controller(here | {"KUBECONFIG": str(own)}, folder / "controller.log")
     made.start()
     yield made
     made.kill()
+    refused = [line for line in made.log.read_text().splitlines() if "forbidden" in line]
+    assert not refused, "its role lacks a right"
 
 
 def apply(journey: Journey, body: Json) -> None:
