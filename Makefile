@@ -52,8 +52,8 @@ check: setup ## format, lint, types, layers
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
 
-bench: setup ## print figures as JSON lines (ONLY=name picks one)
-	@$(BIN)/python tests/performance/bench.py $(ONLY)
+bench: setup ## print figures as JSON lines (ONLY=name picks one; PEER=1 builds Karpenter and measures both)
+	@PEER=$(PEER) $(BIN)/python tests/performance/bench.py $(ONLY)
 
 simulate: setup ## replay one simulated history (SEED=7), or live through many (HISTORIES=10000)
 	@$(BIN)/python -m pytest tests/simulation $(if $(HISTORIES),--histories $(HISTORIES) -n 2 -k whatever,--seed $(or $(SEED),0))

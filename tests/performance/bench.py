@@ -4,6 +4,7 @@ Each benchmark runs in a process of its own, so that its memory is its own. What
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from tests.performance import (  # noqa: E402
     bench_controller,
     bench_disruption,
     bench_packing,
+    bench_peer,
     bench_solve,
 )
 from tests.performance.measured import Benchmark  # noqa: E402
@@ -30,7 +32,10 @@ ALONE = "--alone"
 
 
 def benchmarks() -> Iterator[Benchmark]:
-    """All of them, in the order in which they run."""
+    """All of them, in the order in which they run; with `PEER` set, those that measure Karpenter beside Daiku."""
+    if os.environ.get("PEER"):
+        yield from bench_peer.benchmarks()
+        return
     yield from bench_solve.benchmarks()
     yield from bench_cluster.benchmarks()
     yield from bench_packing.benchmarks()
