@@ -87,8 +87,13 @@ class Pod:
 
         A StatefulSet's pod counts even while it is being deleted: its successor waits for its end.
         """
-        returning = not self.is_finished and any(o.kind == "StatefulSet" for o in self.meta.owners)
-        return (self.is_active or returning) and not self.is_daemon and not self.is_mirror
+        if self.is_finished:
+            return False
+        # One look at the owners: this is asked of every pod in every tick.
+        kinds = [owner.kind for owner in self.meta.owners]
+        if "DaemonSet" in kinds or "Node" in kinds:
+            return False
+        return self.meta.deleted is None or "StatefulSet" in kinds
 
     @property
     def is_provisionable(self) -> bool:

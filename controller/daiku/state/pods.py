@@ -4,6 +4,7 @@ It also keeps what only changes tell: since when a pod has been waiting for a no
 left a node. Pods of DaemonSets do not count as coming or going: they are there because the node is.
 """
 
+from bisect import bisect_right
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,8 +36,11 @@ class PodIndex:
         if before is not None:
             self._remove(before, keep=pod.node_name)
         if pod.node_name:
-            others = (p for p in self._on.get(pod.node_name, ()) if p.meta.key != key)
-            self._on[pod.node_name] = tuple(sorted((*others, pod), key=lambda p: p.meta.name))
+            others = self._on.get(pod.node_name, ())
+            if before is not None:
+                others = tuple(p for p in others if p.meta.key != key)
+            at = bisect_right(others, pod.meta.name, key=_name)
+            self._on[pod.node_name] = (*others[:at], pod, *others[at:])
         elif not pod.is_finished:
             self._waiting[key] = pod
         if pod.is_provisionable:
@@ -109,3 +113,7 @@ class PodIndex:
                 self._events[pod.node_name] = pod.scheduled
         elif before.is_active and not pod.is_active:
             self._events[pod.node_name] = None
+
+
+def _name(pod: Pod) -> str:
+    return pod.meta.name
