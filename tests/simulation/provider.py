@@ -114,6 +114,8 @@ class Cloud:
         )
         if known:
             return self._launched(known[0], ())
+        if not options:
+            raise errors.InstanceNotFound("what was listed is gone")
         left = [o for o in options if (o.instance_type, o.zone, o.capacity_type) not in sold_out]
         if not left:
             raise errors.InsufficientCapacity("no capacity", sold_out=sold_out)

@@ -75,6 +75,8 @@ class CloudProvider(Protocol):
     ) -> LaunchedInstance:
         """Launch the instance of `node_claim`, or find the one that an earlier call launched for the same uid.
 
+        Without `options` only the latter: the cloud has listed one.
+
         Raises:
             CloudError: One of its subclasses; after any of them nothing was launched, except after
                 Unreachable, where the same call finds out.

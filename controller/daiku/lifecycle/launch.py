@@ -86,7 +86,7 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     if failure is not None:
         draft.set("Launched", "Unknown", failure.reason, _cut(str(failure)))
     hold = snapshot.holds.get(f"Launch/{claim.meta.name}")
-    # A launch that was not written down, or that a restored backup knows nothing of: the same call finds the instance.
+    # A launch that was not written down, or that a restored backup knows nothing of: its instance is to be found.
     runs = bool(snapshot.instance_of(claim))
     unneeded = claim.meta.name in snapshot.unneeded and not runs
     if unneeded and (hold is None or hold.until is not None):
@@ -101,7 +101,7 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
             "Launched", "Unknown", "CatalogueMissing", "what the cloud offers is not known yet"
         )
         return
-    ranked = options(claim, snapshot, catalogue, settings)
+    ranked = () if runs else options(claim, snapshot, catalogue, settings)
     if ranked or runs:
         draft.commands.append(Launch(node_claim=claim, options=ranked))
     else:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -251,20 +252,34 @@ def test_a_denied_launch_is_denied_though_some_pools_were_sold_out() -> None:
         _launcher(Ec2({"Errors": problems})).launch(_plan())
 
 
+RUNNING = {
+    "InstanceId": "i-7",
+    "InstanceType": "m5.large",
+    "Placement": {"AvailabilityZone": "us-west-2b"},
+    "ImageId": "ami-x86",
+    "Tags": [{"Key": "karpenter.sh/nodeclaim", "Value": "default-1"}],
+}
+
+
 def test_a_claim_of_an_earlier_process_may_have_an_instance_that_is_found() -> None:
-    running = {
-        "InstanceId": "i-7",
-        "InstanceType": "m5.large",
-        "Placement": {"AvailabilityZone": "us-west-2b"},
-        "ImageId": "ami-x86",
-        "Tags": [{"Key": "karpenter.sh/nodeclaim", "Value": "default-1"}],
-    }
-    ec2 = Ec2(running=running)
+    ec2 = Ec2(running=RUNNING)
 
     made = _launcher(ec2, started_after=True).launch(_plan())
 
     assert (made.instance_id, made.zone) == ("i-7", "us-west-2b")
     assert ec2.sent("create_fleet") == []
+
+
+def test_an_instance_that_was_listed_is_found_and_never_launched_again() -> None:
+    # Such as that of a claim which this process launched, and which a restored backup knows as it was before.
+    listed = replace(_plan(), options=())
+    ec2, gone = Ec2(running=RUNNING), Ec2()
+
+    assert _launcher(ec2).launch(listed).instance_id == "i-7"
+    with pytest.raises(cloud_errors.InstanceNotFound, match="is gone"):
+        _launcher(gone).launch(listed)
+
+    assert ec2.sent("create_fleet") == gone.sent("create_fleet") == []
 
 
 def test_after_no_answer_the_same_token_is_used_again() -> None:

@@ -109,8 +109,13 @@ class Launcher:
         Raises:
             CloudError: One of its subclasses, as CloudProvider.launch promises.
         """
-        if self._may_exist(plan.claim) and (known := self._find(plan)) is not None:
+        is_looked_for = not plan.options or self._may_exist(plan.claim)
+        if is_looked_for and (known := self._find(plan)) is not None:
             return known
+        if not plan.options:
+            raise cloud_errors.InstanceNotFound(
+                f"the instance of NodeClaim {plan.claim.meta.name!r}, which was listed, is gone"
+            )
         with self._lock:
             unsure = self._unsure.get(plan.claim.meta.uid)
         try:
