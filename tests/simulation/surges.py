@@ -79,6 +79,10 @@ class Surges:
         app = world.workloads.apps[app_of(pod)]
         if not app.surge or not serves(pod) or claim is None or not self._is_by_choice(claim):
             return ""
+        # Whoever deletes the Node, and not its NodeClaim, has chosen for the controller, however old the NodeClaim is.
+        ends = [b["metadata"].get("deletionTimestamp") for b in (node, claim)]
+        if all(ends) and seconds_of(ends[0]) < seconds_of(ends[1]):
+            return ""
         # A pod that is not ready keeps nothing up and leaves without a surge; one that has been ready for a moment may
         # still be believed not to be.
         if now - ready_since(pod) < rules.KNOWN:
