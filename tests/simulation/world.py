@@ -59,8 +59,9 @@ QUIET = 150.0
 """Seconds without any command at the end."""
 CONVERGED = 1800.0
 """Seconds of peace after which drifted nodes are replaced and nothing cheaper is left to be done."""
-SETTLED = 40.0
-"""Seconds after which what has become true is written down."""
+SETTLED = 70.0
+"""Seconds after which what has become true is written down: a NodeClaim whose creation was never answered is believed
+in, and counted as a node of its pool, for a minute."""
 REPAIRED = (
     RepairPolicy(condition="Ready", status="False", toleration=timedelta(seconds=50)),
     RepairPolicy(condition="Ready", status="Unknown", toleration=timedelta(seconds=10)),
