@@ -300,8 +300,10 @@ class Invariants:
         claim = world.api.find(CLAIMS, command.name)
         if claim is None or claim["metadata"]["uid"] != command.uid or is_leaving(claim):
             return
-        if command.reason == "Empty":
-            for pod in self._pods(claim["status"].get("nodeName", "")):
+        node = claim["status"].get("nodeName", "")
+        # Pods of a Node that was removed by hand are nobody's any more, and its claim goes whatever is said of it.
+        if command.reason == "Empty" and world.api.find(NODES, node) is not None:
+            for pod in self._pods(node):
                 old = now - self.bound.get(pod["metadata"]["uid"], now) > KNOWN
                 daemon = any(o["kind"] == "DaemonSet" for o in pod["metadata"]["ownerReferences"])
                 if old and not daemon and not is_leaving(pod) and not is_finished(pod):

@@ -5,14 +5,14 @@ change on an old version, a deletion past a finalizer, a pod on a node that does
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from daiku import commands, events
 from daiku.cloud.errors import CloudError, InstanceNotFound
-from daiku.cloud.provider import Instance, LaunchedInstance
+from daiku.cloud.provider import Instance, LaunchedInstance, LaunchOption
 from daiku.commands import Command
 from daiku.events import Object
 from daiku.model import labels, resources, taints
@@ -158,32 +158,10 @@ class World:
                 raise AssertionError(f"nobody here carries out {command}")
 
     def _launch(self, command: commands.Launch) -> None:
-        claim, option = command.node_claim, command.options[0]
-        error = self.refusals.get(option.capacity_type) or self.refusals.get("any")
-        if error is not None:
-            self.cluster.apply(events.LaunchFailed(claim.meta.name, error))
-            raise error
+        claim = command.node_claim
         known = self.launches.get(claim.meta.uid)
         if known is None:
-            types = self.catalogue.instance_types[claim.node_class]
-            chosen = next(t for t in types if t.name == option.instance_type)
-            known = LaunchedInstance(
-                provider_id=f"aws:///{option.zone}/i-{claim.meta.name}",
-                instance_type=chosen.name,
-                zone=option.zone,
-                capacity_type=option.capacity_type,
-                image_id="ami-1",
-                labels={
-                    labels.INSTANCE_TYPE: chosen.name,
-                    labels.ZONE: option.zone,
-                    labels.CAPACITY_TYPE: option.capacity_type,
-                    labels.ARCH: "amd64",
-                    labels.OS: "linux",
-                },
-                annotations={},
-                capacity=chosen.capacity,
-                allocatable=chosen.allocatable,
-            )
+            known = self._launched(claim, command.options)
             self.launches[claim.meta.uid] = known
             self.instances[known.provider_id] = Instance(
                 provider_id=known.provider_id,
@@ -193,6 +171,35 @@ class World:
                 terminating=False,
             )
         self.cluster.apply(events.Launched(claim.meta.name, known))
+
+    def _launched(self, claim: NodeClaim, options: Sequence[LaunchOption]) -> LaunchedInstance:
+        """An instance by the first option; none at all when there is nothing to be launched, only to be found."""
+        if not options:
+            raise InstanceNotFound(claim.meta.name)
+        option = options[0]
+        error = self.refusals.get(option.capacity_type) or self.refusals.get("any")
+        if error is not None:
+            self.cluster.apply(events.LaunchFailed(claim.meta.name, error))
+            raise error
+        types = self.catalogue.instance_types[claim.node_class]
+        chosen = next(t for t in types if t.name == option.instance_type)
+        return LaunchedInstance(
+            provider_id=f"aws:///{option.zone}/i-{claim.meta.name}",
+            instance_type=chosen.name,
+            zone=option.zone,
+            capacity_type=option.capacity_type,
+            image_id="ami-1",
+            labels={
+                labels.INSTANCE_TYPE: chosen.name,
+                labels.ZONE: option.zone,
+                labels.CAPACITY_TYPE: option.capacity_type,
+                labels.ARCH: "amd64",
+                labels.OS: "linux",
+            },
+            annotations={},
+            capacity=chosen.capacity,
+            allocatable=chosen.allocatable,
+        )
 
     def _join(self, instance: Instance) -> None:
         name = f"ip-{instance.node_claim}"
