@@ -5,6 +5,7 @@ nobody could have known in time (a pod bound a moment ago, a limit changed a mom
 which is named.
 """
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -333,9 +334,16 @@ class Invariants:
         return next((c for c in self.world.api.all(CLAIMS) if c["metadata"]["uid"] == uid), None)
 
     def _claim_of(self, node: Json) -> Json | None:
-        provider_id = node["spec"].get("providerID")
+        """The NodeClaim of a Node; by EC2's tags if a restored backup knows it as it was before its launch."""
+        provider_id = node["spec"].get("providerID", "")
         claims = self.world.api.all(CLAIMS)
-        return next((c for c in claims if c["status"].get("providerID") == provider_id), None)
+        machine = self.world.ec2.find(provider_id)
+        uid = machine.uid if machine is not None else ""
+        named = (c for c in claims if c["status"].get("providerID") == provider_id)
+        tagged = (
+            c for c in claims if c["metadata"]["uid"] == uid and not c["status"].get("providerID")
+        )
+        return next(itertools.chain(named, tagged), None)
 
 
 def _holder(lease: Json | None) -> str:
