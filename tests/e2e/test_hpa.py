@@ -17,9 +17,12 @@ from typing import Any
 
 import pytest
 import yaml
+from tests import manifests
 from tests.e2e import kwok
 from tests.e2e.conftest import DAIKU, ROOT, Journey, wait
-from tests.e2e.kwok import Api, Controller, Json
+from tests.e2e.kwok import Api
+from tests.manifests import Json
+from tests.running import Controller
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("controller")]
 EXAMPLE = ROOT / "examples" / "walkthrough" / "web.yaml"
@@ -31,7 +34,7 @@ WANTED = range(15, 20)
 
 @pytest.fixture(scope="module")
 def controller(journey: Journey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
-    yield from kwok.run(journey, tmp_path_factory, kwok.node_pool())
+    yield from kwok.run(journey, tmp_path_factory, manifests.node_pool())
 
 
 @pytest.fixture(scope="module")
