@@ -33,6 +33,11 @@ def install(client: Client, *bodies: Json) -> None:
     """Have our CRDs in the cluster, and then these objects."""
     for file in CRDS:
         client.create(PATHS["CustomResourceDefinition"], yaml.safe_load(file.read_text()))
+    create(client, *bodies)
+
+
+def create(client: Client, *bodies: Json) -> None:
+    """Make these objects, each once its kind is served."""
     deadline = time.monotonic() + SERVED_SECONDS
     for body in bodies:
         while not _is_created(client, body):

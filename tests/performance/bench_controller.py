@@ -5,24 +5,18 @@ placed by the controller and kube-scheduler; then it is started anew, left alone
 Takes a quarter of an hour or more, nearly all of it Kubernetes's own. Linux only: it reads /proc.
 """
 
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from tests import manifests
+from tests.performance import worlds
 from tests.performance.measured import Benchmark, Line
-from tests.running import DAIKU, Controller
+from tests.running import Controller
 
 from daiku.kube.client import Client
-from daiku.kube.credentials import Credentials
-from daiku_local import environment, toolchain, world
 
 DEPLOYMENTS, PODS_EACH, NODES = 40, 500, 1000
 MORE = 2000
@@ -38,19 +32,6 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(name="controller-1000", lines=_lines)
 
 
-class Measured(Controller):
-    """A controller whose process is looked at."""
-
-    def cpu_seconds(self) -> float:
-        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
-    def memory_mb(self, name: str) -> int:
-        """VmRSS now, or VmHWM, the most there ever was."""
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(x.split()[1]) // 1024 for x in lines if x.startswith(name))
-
-
 def _lines() -> Iterator[Line]:
     with _world() as (client, controller):
         _until("all pods run", lambda: _running(client) == DEPLOYMENTS * PODS_EACH)
@@ -62,7 +43,7 @@ def _lines() -> Iterator[Line]:
         yield {
             "name": "controller-1000-start",
             "seconds": round(time.monotonic() - began, 1),
-            "cpu_seconds": round(controller.cpu_seconds(), 1),
+            "cpu_seconds": round(worlds.cpu_seconds(controller.process.pid), 1),
             "nodes": len(_items(client, "/api/v1/nodes")),
             "pods": _running(client),
         }
@@ -71,29 +52,29 @@ def _lines() -> Iterator[Line]:
         yield _more(client, controller)
 
 
-def _steady(controller: Measured) -> Line:
-    began, cpu = time.monotonic(), controller.cpu_seconds()
+def _steady(controller: Controller) -> Line:
+    began, cpu = time.monotonic(), worlds.cpu_seconds(controller.process.pid)
     ticks = controller.metric("daiku_ticks_total")
     time.sleep(STEADY_SECONDS)
     seconds = time.monotonic() - began
     return {
         "name": "controller-1000-steady",
-        "cores": round((controller.cpu_seconds() - cpu) / seconds, 3),
+        "cores": round((worlds.cpu_seconds(controller.process.pid) - cpu) / seconds, 3),
         "ticks_per_minute": round((controller.metric("daiku_ticks_total") - ticks) * 60 / seconds),
-        "rss_mb": controller.memory_mb("VmRSS"),
-        "peak_rss_mb": controller.memory_mb("VmHWM"),
+        "rss_mb": worlds.memory_mb(controller.process.pid, "VmRSS"),
+        "peak_rss_mb": worlds.memory_mb(controller.process.pid, "VmHWM"),
         "seconds": round(seconds),
     }
 
 
-def _more(client: Client, controller: Measured) -> Line:
+def _more(client: Client, controller: Controller) -> Line:
     """2,000 pods wait for a limit to go; then until the last NodeClaim for them is there."""
     client.patch(POOL, {"spec": {"limits": {"nodes": "1"}}})
     client.create(manifests.PATHS["Deployment"], _deployment(DEPLOYMENTS, MORE))
     _until("the pods wait, by kube-scheduler's word", lambda: _waiting(client) == MORE)
     time.sleep(5)
     before = len(_items(client, CLAIMS))
-    cpu, began = controller.cpu_seconds(), time.monotonic()
+    cpu, began = worlds.cpu_seconds(controller.process.pid), time.monotonic()
     client.patch(POOL, {"spec": {"limits": None}})
     counts: list[tuple[float, int]] = []
     while not counts or time.monotonic() - began < 30:
@@ -105,31 +86,21 @@ def _more(client: Client, controller: Measured) -> Line:
         "seconds": round(next(at for at, count in counts if count == most), 2),
         "node_claims": most - before,
         "pods": MORE,
-        "cpu_seconds_in_30_s": round(controller.cpu_seconds() - cpu, 1),
-        "peak_rss_mb": controller.memory_mb("VmHWM"),
+        "cpu_seconds_in_30_s": round(worlds.cpu_seconds(controller.process.pid) - cpu, 1),
+        "peak_rss_mb": worlds.memory_mb(controller.process.pid, "VmHWM"),
     }
 
 
 @contextmanager
-def _world() -> Generator[tuple[Client, Measured]]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "world"
-        here = {**os.environ, "DAIKU_WORLD": str(folder), "NO_COLOR": "1"}
-        subprocess.run([DAIKU, "local", "up"], env=here, check=True, stdout=subprocess.DEVNULL)
+def _world() -> Generator[tuple[Client, Controller]]:
+    with worlds.standing() as (client, inside, folder):
+        _populate(client)
+        controller = Controller(inside, folder / "c.log")
+        controller.start()
         try:
-            found = world.load(folder)
-            inside = environment.of_commands(found, toolchain.ensure().folder, os.environ)
-            client = Client(Credentials(inside))
-            _populate(client)
-            controller = Measured(inside, folder / "c.log")
-            controller.start()
-            try:
-                yield client, controller
-            finally:
-                controller.kill()
+            yield client, controller
         finally:
-            down = [DAIKU, "local", "down"]
-            subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
+            controller.kill()
 
 
 def _populate(client: Client) -> None:
@@ -180,9 +151,4 @@ def _is_still(client: Client) -> bool:
 
 
 def _until(what: str, is_so: Callable[[], bool], every: float = 5.0) -> None:
-    began = time.monotonic()
-    while not is_so():
-        if time.monotonic() - began > POPULATED_SECONDS:
-            raise TimeoutError(f"not within {POPULATED_SECONDS:.0f} s: {what}")
-        time.sleep(every)
-    print(f"  {what}: {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201 - progress
+    worlds.until(what, is_so, most=POPULATED_SECONDS, every=every)

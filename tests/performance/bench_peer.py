@@ -10,7 +10,6 @@ most of it the peer's. Linux only: it reads /proc.
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -18,23 +17,21 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from tests import build
-from tests.performance import bench_packing, bench_solve, peer
+from tests import build, manifests
+from tests.manifests import Json
+from tests.performance import bench_packing, bench_solve, peer, worlds
 from tests.performance.measured import Benchmark, Line
 from tests.performance.onlooker import Onlooker
-from tests.running import free_port
+from tests.running import DAIKU, free_port
 
 import daiku
 from daiku.cloud.kwok import catalogue
-from daiku.kube import errors
 from daiku.kube.client import Client
-from daiku.kube.credentials import Credentials
 from daiku.model import labels
 from daiku.scheduling import problem, solver
 from daiku.state import past
-from daiku_local import environment, toolchain, world
 
 PODS: Final = int(os.environ.get("PEER_PODS", "2000"))
 SEED: Final = 7
@@ -47,10 +44,6 @@ REST_SECONDS: Final = past.RESIDENCY.total_seconds()
 may be moved again."""
 MOST_SECONDS: Final = 1500.0
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
-DAIKU: Final = str(Path(sys.prefix) / "bin" / "daiku")
-DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
-REF: Final = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
-Json = dict[str, Any]
 
 
 def benchmarks() -> Iterator[Benchmark]:
@@ -84,21 +77,6 @@ def _contenders() -> Iterator[Contender]:
     )
 
 
-@dataclass
-class Process:
-    """A controller that runs."""
-
-    process: subprocess.Popen[bytes]
-
-    def cpu_seconds(self) -> float:
-        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
-    def peak_rss_mb(self) -> int:
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(x.split()[1]) // 1024 for x in lines if x.startswith("VmHWM"))
-
-
 def _lines() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as name:
         types = Path(name) / "types.json"
@@ -112,7 +90,6 @@ class Trial:
     """One controller at work."""
 
     client: Client
-    process: Process
     seen: Onlooker
     types: Path
     """File of the instance types."""
@@ -149,13 +126,13 @@ class Trial:
 
 def _measured(contender: Contender, types: Path) -> Line:
     line: Line = {"name": f"peer-{PODS}", "controller": contender.name}
-    with _world(contender, types) as (client, process):
+    with _world(contender, types) as (client, pid):
         seen = Onlooker(client)
         seen.follow()
-        trial = Trial(client=client, process=process, seen=seen, types=types)
+        trial = Trial(client=client, seen=seen, types=types)
         began = time.monotonic()
         for body in _deployments():
-            client.create(DEPLOYMENTS, body)
+            client.create(manifests.PATHS["Deployment"], body)
         _until("all pods have a node", lambda: _all_bound(seen, PODS), every=0.2)
         line["scheduled_seconds"] = round(time.monotonic() - began, 1)
         line |= trial.state("first", 1.0)
@@ -164,11 +141,11 @@ def _measured(contender: Contender, types: Path) -> Line:
         began, before = time.monotonic(), len(seen.evicted)
         for body in _deployments():
             fewer = {"spec": {"replicas": _replicas(body, STAYING)}}
-            client.patch(f"{DEPLOYMENTS}/{body['metadata']['name']}", fewer)
+            client.patch(f"{manifests.PATHS['Deployment']}/{body['metadata']['name']}", fewer)
         seen.moved_at = time.monotonic()
         line |= trial.settled("scaled", STAYING, began=began, before=before)
-        line["cpu_seconds"] = round(process.cpu_seconds(), 1)
-        line["peak_rss_mb"] = process.peak_rss_mb()
+        line["cpu_seconds"] = round(worlds.cpu_seconds(pid), 1)
+        line["peak_rss_mb"] = worlds.memory_mb(pid, "VmHWM")
     return line
 
 
@@ -209,25 +186,15 @@ def _deployments() -> list[Json]:
     pods = bench_solve.deployments(PODS, SEED, mixed=False)
     each = PODS // bench_packing.DEPLOYMENTS
     return [
-        _deployment(pod.meta.labels["app"], each, pod.requests["cpu"], pod.requests["memory"])
+        manifests.deployment(
+            pod.meta.labels["app"],
+            each,
+            cpu=f"{pod.requests['cpu']}m",
+            memory=str(pod.requests["memory"]),
+            terminationGracePeriodSeconds=30,
+        )
         for pod in pods[::each]
     ]
-
-
-def _deployment(name: str, replicas: int, millis: int, memory: int) -> Json:
-    own = {"app": name}
-    container = {
-        "name": "main",
-        "image": "public.ecr.aws/eks-distro/kubernetes/pause:3.7",
-        "resources": {"requests": {"cpu": f"{millis}m", "memory": str(memory)}},
-    }
-    template = {"metadata": {"labels": own}, "spec": {"containers": [container]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": own}, "template": template},
-    }
 
 
 def _types() -> list[Json]:
@@ -272,25 +239,19 @@ def _prices(types: Path) -> dict[tuple[str, str], float]:
 
 
 @contextmanager
-def _world(contender: Contender, types: Path) -> Generator[tuple[Client, Process]]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "world"
-        here = {**os.environ, "DAIKU_WORLD": str(folder), "NO_COLOR": "1"}
-        subprocess.run([DAIKU, "local", "up"], env=here, check=True, stdout=subprocess.DEVNULL)
-        try:
-            found = world.load(folder)
-            inside = environment.of_commands(found, toolchain.ensure().folder, os.environ)
-            client = Client(Credentials(inside))
-            _begin(client, inside, contender)
-            with _running(contender, inside, types) as process:
-                yield client, process
-        finally:
-            down = [DAIKU, "local", "down"]
-            subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
+def _world(contender: Contender, types: Path) -> Generator[tuple[Client, int]]:
+    """An API server, and the process id of the contender that works on it."""
+    with worlds.standing() as (client, inside, _):
+        for file in contender.crds:
+            create = ["kubectl", "create", "-f", str(file)]
+            subprocess.run(create, env=inside, check=True, capture_output=True)
+        manifests.create(client, manifests.node_class(), _node_pool())
+        with _running(contender, inside, types) as pid:
+            yield client, pid
 
 
 @contextmanager
-def _running(contender: Contender, inside: Mapping[str, str], types: Path) -> Generator[Process]:
+def _running(contender: Contender, inside: Mapping[str, str], types: Path) -> Generator[int]:
     """The controller as a process; its log is kept when something goes wrong."""
     ports = {"METRICS_PORT": str(free_port()), "HEALTH_PROBE_PORT": str(free_port())}
     log = Path(tempfile.gettempdir()) / f"bench-peer-{contender.name.split()[0].lower()}.log"
@@ -310,7 +271,7 @@ def _running(contender: Contender, inside: Mapping[str, str], types: Path) -> Ge
         _until(
             f"{contender.name} is ready", lambda: _is_ready(ports["HEALTH_PROBE_PORT"]), every=0.2
         )
-        yield Process(process)
+        yield process.pid
         log.unlink()
     finally:
         process.kill()
@@ -325,56 +286,13 @@ def _is_ready(port: str) -> bool:
     return False
 
 
-def _begin(client: Client, inside: Mapping[str, str], contender: Contender) -> None:
-    for file in contender.crds:
-        create = ["kubectl", "create", "-f", str(file)]
-        subprocess.run(create, env=dict(inside), check=True, capture_output=True)
-    node_class = {
-        "apiVersion": f"{REF['group']}/v1alpha1",
-        "kind": REF["kind"],
-        "metadata": {"name": REF["name"]},
-    }
-    taken = {
-        "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses": node_class,
-        "/apis/karpenter.sh/v1/nodepools": _node_pool(),
-    }
-    for path, body in taken.items():
-        _until(f"{path} takes objects", lambda path=path, body=body: _is_taken(client, path, body))
-
-
 def _node_pool() -> Json:
-    requirements = [
-        _in(labels.CAPACITY_TYPE, labels.ON_DEMAND),
-        _in(labels.ARCH, "amd64"),
-        _in(labels.OS, "linux"),
-    ]
-    template = {"nodeClassRef": REF, "requirements": requirements, "expireAfter": "Never"}
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default"},
-        "spec": {
-            "template": {"spec": template},
-            "disruption": {
-                "consolidationPolicy": "WhenEmptyOrUnderutilized",
-                "consolidateAfter": "0s",
-                "budgets": [{"nodes": "100%"}],
-            },
-        },
-    }
-
-
-def _is_taken(client: Client, path: str, body: Json) -> bool:
-    with suppress(errors.KubeError):
-        client.create(path, body)
-        return True
-    return False
+    pool = manifests.node_pool(
+        consolidationPolicy="WhenEmptyOrUnderutilized", consolidateAfter="0s"
+    )
+    pool["spec"]["template"]["spec"]["expireAfter"] = "Never"
+    return pool
 
 
 def _until(what: str, is_so: Callable[[], bool], every: float = 2.0) -> None:
-    began = time.monotonic()
-    while not is_so():
-        if time.monotonic() - began > MOST_SECONDS:
-            raise TimeoutError(f"not within {MOST_SECONDS:.0f} s: {what}")
-        time.sleep(every)
-    print(f"  {what}: {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201 - progress
+    worlds.until(what, is_so, most=MOST_SECONDS, every=every)

@@ -44,7 +44,7 @@ def _rules(command: DeleteNodeClaim, snapshot: Snapshot) -> Iterator[tuple[str, 
     for half in (state_node.claim, state_node.node):
         if half is not None and half.meta.annotations.get(labels.DO_NOT_DISRUPT) == "true":
             yield "DoNotDisrupt", f"{half.meta.name} forbids it"
-    if command.reason == "Empty" and any(p.is_reschedulable for p in state_node.pods):
+    if command.reason == "Empty" and state_node.reschedulable:
         yield "Empty", "pods run on its node"
     for name in json.loads(written)["replacements"]:
         coming = snapshot.by_name.get(name)

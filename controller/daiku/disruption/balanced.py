@@ -78,7 +78,7 @@ def scores(candidates: Sequence[Candidate], saving: float, ground: Ground) -> It
         share = saving * price / total if total > 0 else 0.0
         nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name]
         whole = sum(prices.get(s.name, 0.0) for s in nodes)
-        disturbance = sum(cost.of_pods(p for p in s.pods if p.is_reschedulable) for s in nodes)
+        disturbance = sum(cost.of_pods(s.reschedulable) for s in nodes)
         moved = sum(c.cost for c in mine)
         yield Score(
             pool=name,

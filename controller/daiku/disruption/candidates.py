@@ -44,8 +44,6 @@ class Candidate:
     pool: NodePool
     objection: Kept | None = None
     """What a pod on it has against it; None when none has."""
-    reschedulable: tuple[Pod, ...] = ()
-    """Pods that would have to run elsewhere."""
     cost: float = cost.NODE
     """What moving them costs (`disruption.cost`)."""
 
@@ -53,6 +51,11 @@ class Candidate:
     def name(self) -> str:
         """The NodeClaim's name."""
         return self.claim.meta.name
+
+    @property
+    def reschedulable(self) -> tuple[Pod, ...]:
+        """Pods that would have to run elsewhere."""
+        return self.state_node.reschedulable
 
     @property
     def is_empty(self) -> bool:
@@ -151,7 +154,6 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         node=node,
         pool=pool,
         objection=objection(state_node, standing.budgets, standing.now, standing.asks),
-        reschedulable=state_node.reschedulable,
         cost=cost.of_pods(state_node.reschedulable),
     )
 

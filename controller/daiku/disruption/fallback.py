@@ -109,7 +109,7 @@ def _returns(state_node: StateNode, now: datetime) -> bool:
     if claim is None or not is_fallen(claim):
         return False
     at = back_at(claim)
-    return at is not None and at <= now and any(p.is_reschedulable for p in state_node.pods)
+    return at is not None and at <= now and bool(state_node.reschedulable)
 
 
 def _born(candidate: Candidate) -> float:

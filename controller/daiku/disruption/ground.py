@@ -82,8 +82,7 @@ class Ground:
         for state_node in nodes:
             pool = self.snapshot.node_pool(state_node.nodepool)
             if pool is not None:
-                moved = (pod for pod in state_node.pods if pod.is_reschedulable)
-                total += self._costs.per_hour(moved, payback.horizon(pool))
+                total += self._costs.per_hour(state_node.reschedulable, payback.horizon(pool))
         return total
 
     def allowance(self, reason: str) -> Allowance:

@@ -59,7 +59,6 @@ def movable(
             continue
         if pool.consolidate_after is None or node.name not in world.usd_per_hour:
             continue
-        pods = [pod for pod in node.pods if pod.is_reschedulable]
         if now is not None and (
             _quiet_at(candidate, now) > now or settling(candidate, snapshot, now)
         ):
@@ -69,7 +68,7 @@ def movable(
                 name=node.name,
                 pool=pool.meta.name,
                 usd_per_hour=world.usd_per_hour[node.name],
-                moving_usd_per_hour=costs.per_hour(pods, horizon(pool)),
+                moving_usd_per_hour=costs.per_hour(candidate.reschedulable, horizon(pool)),
             )
         )
     return sorted(found, key=lambda each: each.name)

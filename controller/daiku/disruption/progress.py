@@ -86,7 +86,7 @@ def plan(ground: Ground) -> Progress:
 
 def _has_places(move: Move, ground: Ground) -> bool:
     """Whether its pods have room on nodes that are ready, beside those of all other moves."""
-    pods = (p.meta.key for s in move.staying for p in s.pods if p.is_reschedulable)
+    pods = (p.meta.key for s in move.staying for p in s.reschedulable)
     return ground.world().are_placed(pods)
 
 
@@ -193,7 +193,7 @@ def _conclude(
         yield from _call_off(move, "Budget", message, ground)
         return
     if move.record.method == "empty":
-        busy = [s for s in staying if any(p.is_reschedulable for p in s.pods)]
+        busy = [s for s in staying if s.reschedulable]
         yield from marks.end([s for s in staying if s not in busy], move.record.reason)
         yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
         return

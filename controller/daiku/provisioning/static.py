@@ -111,9 +111,8 @@ def _surplus(staying: list[StateNode], replicas: int, now: datetime) -> list[Del
 
 def _cost(state_node: StateNode, now: datetime) -> tuple[bool, bool, bool, float, str]:
     """What is lost with a node, for comparison; its name decides between equals."""
-    pods = state_node.pods
-    held = any(pod.is_active and pod.must_not_be_disrupted(now) for pod in pods)
-    moving = sum(1 for pod in pods if pod.is_reschedulable)
+    held = any(pod.is_active and pod.must_not_be_disrupted(now) for pod in state_node.pods)
+    moving = len(state_node.reschedulable)
     lost = moving * _life_left(state_node, now)
     empty = moving == 0 and not held
     return bool(state_node.provider_id), not empty, held, lost, state_node.claim_name

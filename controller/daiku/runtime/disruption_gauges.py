@@ -110,7 +110,7 @@ class DisruptionGauges:
         written = record.read(claim)
         if written is None or written.reason != command.reason:
             return
-        moved = sum(pod.is_reschedulable for pod in state_node.pods)
+        moved = len(state_node.reschedulable)
         metrics.PODS_DISRUPTED.labels(*self._labels(command, state_node)).inc(moved)
         if written.method == "static":
             self._decided(written, "replace")

@@ -152,7 +152,7 @@ def _counts(state_node: StateNode) -> bool:
 def _may_be(state_node: StateNode) -> str:
     if state_node.claim is not None and state_node.claim.is_true("Drifted"):
         return "drifted"
-    return "underutilized" if any(pod.is_reschedulable for pod in state_node.pods) else "empty"
+    return "underutilized" if state_node.reschedulable else "empty"
 
 
 def _shift(total: dict[str, int], amounts: Mapping[str, int], sign: int) -> None:

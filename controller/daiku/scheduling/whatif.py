@@ -267,7 +267,7 @@ def prepare(
     leaving = [s for s in snapshot.state_nodes if s.is_leaving]
     loose = [
         *(p for p in snapshot.waiting if p.is_provisionable and p.meta.key not in placements),
-        *(p for s in leaving for p in s.pods if p.is_reschedulable),
+        *(p for s in leaving for p in s.reschedulable),
     ]
     loose = [pod for pod in loose if pod.meta.key not in placements]
     if loose:
@@ -288,7 +288,7 @@ def _prepared(
 ) -> WhatIf:
     """The questions' common ground once every pod that waits is expected somewhere or nowhere."""
     there = [s for s in snapshot.state_nodes if s.node is not None and not s.is_leaving]
-    movable = {s.name: [p for p in s.pods if p.is_reschedulable] for s in there}
+    movable = {s.name: s.reschedulable for s in there}
     guests: dict[str, list[Pod]] = {}
     for pod in (
         *snapshot.waiting,

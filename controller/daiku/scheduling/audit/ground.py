@@ -125,7 +125,7 @@ def survey(
 def placeable(snapshot: Snapshot) -> tuple[Pod, ...]:
     """Pods that a plan may place: those that wait, and those whose nodes are on their way out."""
     leaving = (s for s in snapshot.state_nodes if s.is_deleting)
-    return (*snapshot.waiting, *(p for s in leaving for p in s.pods if p.is_reschedulable))
+    return (*snapshot.waiting, *(p for s in leaving for p in s.reschedulable))
 
 
 def _of_state_node(

@@ -1,0 +1,58 @@
+"""A laptop world for one benchmark, what a process costs, and waiting with progress. Linux only: it reads /proc."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.running import DAIKU
+
+from daiku.kube.client import Client
+from daiku.kube.credentials import Credentials
+from daiku_local import environment, toolchain, world
+
+
+@contextmanager
+def standing() -> Generator[tuple[Client, dict[str, str], Path]]:
+    """Its API server, the environment of commands in it, and its folder; gone afterwards."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "world"
+        here = {**os.environ, "DAIKU_WORLD": str(folder), "NO_COLOR": "1"}
+        subprocess.run([DAIKU, "local", "up"], env=here, check=True, stdout=subprocess.DEVNULL)
+        try:
+            found = world.load(folder)
+            inside = environment.of_commands(found, toolchain.ensure().folder, os.environ)
+            yield Client(Credentials(inside)), inside, folder
+        finally:
+            down = [DAIKU, "local", "down"]
+            subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far."""
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid: int, name: str) -> int:
+    """VmRSS now, or VmHWM, the most there ever was."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(x.split()[1]) // 1024 for x in lines if x.startswith(name))
+
+
+def until(what: str, is_so: Callable[[], bool], *, most: float, every: float) -> None:
+    """Wait at most so many seconds until `is_so`, and say how long it took.
+
+    Raises:
+        TimeoutError: It never was.
+    """
+    began = time.monotonic()
+    while not is_so():
+        if time.monotonic() - began > most:
+            raise TimeoutError(f"not within {most:.0f} s: {what}")
+        time.sleep(every)
+    print(f"  {what}: {time.monotonic() - began:.0f} s", file=sys.stderr)  # noqa: T201 - progress
