@@ -20,8 +20,9 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.disruption.weighing import Together, Weighing, of_consolidation
-from daiku.model import labels
+from daiku.model import labels, waking
 from daiku.report import Kept, Look, Proposal
+from daiku.state.past import RESIDENCY
 
 REASON: Final = "Underutilized"
 TRIALS_MOST: Final = 100
@@ -149,7 +150,7 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
     elif due > ground.now:
         reason = "TooYoung"
         message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
-        made.wakes.append(due)
+        made.wakes.append(waking.shared(due, pool.consolidate_after))
     elif loop := ground.loops().get(pool.meta.name):
         reason, message = loops.REASON, str(loop)
         made.wakes.append(loop.until)
@@ -158,7 +159,7 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
         message = (
             f"pod {moved[0].meta.key} was moved lately; it may go from {moved[1]:%H:%M:%S} UTC on"
         )
-        made.wakes.append(moved[1])
+        made.wakes.append(waking.shared(moved[1], RESIDENCY))
     elif missing := [k for k in _NEEDED if not known.get(k)]:
         message = f"its node has no label {missing[0]}"
     elif ground.prices().get(candidate.state_node.name, 0.0) <= 0:

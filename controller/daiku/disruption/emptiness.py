@@ -12,6 +12,7 @@ from typing import Final
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
+from daiku.model import waking
 from daiku.report import Kept, Proposal
 
 REASON: Final = "Empty"
@@ -38,7 +39,7 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
         elif due > now:
             reason = "TooYoung"
             message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
-            made.wakes.append(due)
+            made.wakes.append(waking.shared(due, pool.consolidate_after))
         elif candidate.is_dry:
             saves = ground.prices().get(candidate.state_node.name, 0.0)
             reason = "DryRun"

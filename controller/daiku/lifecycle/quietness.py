@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from daiku.lifecycle.draft import Draft
+from daiku.model import waking
 from daiku.model.condition import find
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -27,7 +28,7 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
     if due is not None and due <= draft.now and draft.is_true("Initialized"):
         draft.set("Consolidatable", "True")
         return
-    if due is not None:
-        draft.wakes.append(due)
+    if due is not None and pool is not None:
+        draft.wakes.append(waking.shared(due, pool.consolidate_after))
     if find(claim.conditions, "Consolidatable") is not None:
         draft.set("Consolidatable", "False", "NotConsolidatable", "a pod came or went too recently")
