@@ -1,7 +1,8 @@
 """Why a pod waits, why a node is still here, what a NodePool would do: the core's decisions, asked for one name.
 
-A pod is explained by a forecast of all pods that wait. A node is explained by letting the core decide for a minute of
-its own time while nothing is carried out: what it says of the node, and what it would do with it.
+A pod is explained by a forecast of all pods that wait. A node is explained by letting the core decide, while nothing is
+carried out, as at the end of a round of consolidation in which this node is the last to be looked at: what it says of
+the node then, and what it would do with it. A NodePool is explained by what the core decides within a minute.
 Not here: reading a cluster (`cli.capture`), saying it to people (`cli.explain`).
 """
 
@@ -12,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
+from daiku.disruption import consolidation
 from daiku.events import Object
 from daiku.forecast import Forecast, forecast
 from daiku.forecast import cluster as cluster_of
@@ -20,16 +22,23 @@ from daiku.model.condition import find
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.report import Blocker, Kept
+from daiku.report import Blocker, Kept, Look, Report
 from daiku.scheduling import prices
+from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
 from daiku.state.statenode import StateNode
-from daiku.tick import tick
+from daiku.tick import Plan, tick
 
 LOOKED: Final = timedelta(minutes=1)
 """How long the core decides about nodes: longer than a consolidation rests before it acts."""
 TICKS_MOST: Final = 200
+TOGETHER_MOST: Final = 100
+"""Nodes that are also looked at together when one of them is asked for: a fraction of a second."""
+_PASSING: Final = frozenset(
+    {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "Settling", "TooYoung", "Waits"}
+)
+"""Why a node is kept now and may not be in a minute, although nothing happens."""
 CHANGES: Final[Mapping[str, str]] = {
     "InsufficientResources": "ask for less, or let the NodePool use larger instance types",
     "RequirementsNotMet": "drop the node selector or affinity that it names, or add what it asks for to the NodePool",
@@ -73,6 +82,8 @@ class Question:
     catalogue: Catalogue
     settings: Settings
     now: datetime
+    stop: Stop | None = None
+    """Asked now and then whether the best repack so far must do."""
 
 
 def pod(question: Question, namespace: str, name: str) -> Explanation:
@@ -127,13 +138,21 @@ def node(question: Question, name: str) -> Explanation:
         )
     if found.is_deleting:
         return _said(f"Node {name} is going.", facts, _conditions(found))
-    kept, going, _ = _decided(cluster, question)
-    if found.claim_name in going:
-        return _said(f"Node {name} is about to go.", facts, [going[found.claim_name]])
-    why = kept.get(found.claim_name)
+    claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
+    why, goes = _decided_about(found.claim_name, claims, cluster, question)
+    apart: list[str] = []
+    if why is not None and why.reason == "Unconsolidatable" and not goes:
+        if len(claims) <= TOGETHER_MOST:
+            goes = _decided(_cluster(question), question)[1].get(found.claim_name, "")
+        else:
+            apart = [
+                f"it was looked at by itself; what all {len(claims)} nodes could become together is said of a NodePool"
+            ]
+    if goes:
+        return _said(f"Node {name} is about to go.", facts, [goes])
     if why is None:
         return _said(f"Node {name} is kept: nothing speaks for taking it away.", facts)
-    return _said(f"Node {name} is still here: {why.reason}.", facts, [why.message])
+    return _said(f"Node {name} is still here: {why.reason}.", facts, [why.message, *apart])
 
 
 def node_pool(question: Question, name: str) -> Explanation:
@@ -229,6 +248,27 @@ def _of_pool(
     return _said(f"NodePool {name} is ready.", facts, reasons, _remedies(refused))
 
 
+def _decided_about(
+    claim: str, claims: Sequence[str], cluster: Cluster, question: Question
+) -> tuple[Kept | None, str]:
+    """Why a NodeClaim is kept, now or in a minute if that may differ, and why it goes; empty when it stays."""
+    why: Kept | None = None
+    for now in (question.now, question.now + LOOKED):
+        # Consolidation has looked at all others and found nothing.
+        round_ = Look(
+            at=now - LOOKED,
+            changes=cluster.snapshot(now).changes,
+            tried=frozenset(claims) - {claim},
+        )
+        cluster.planned(Report(looks={consolidation.LOOK: round_}), now)
+        plan = _tick(cluster, question, now)
+        goes = _goes(plan).get(claim, "")
+        why = next((each for each in plan.report.kept if each.node_claim == claim), None)
+        if goes or why is None or why.reason not in _PASSING:
+            return why, goes
+    return why, ""
+
+
 def _decided(cluster: Cluster, question: Question) -> _Decided:
     """What the core says of every NodeClaim within a minute in which nothing is carried out, and of all of them."""
     kept: dict[str, Kept] = {}
@@ -236,18 +276,30 @@ def _decided(cluster: Cluster, question: Question) -> _Decided:
     repacked = ""
     now = question.now
     for _ in range(TICKS_MOST):
-        plan = tick(cluster.snapshot(now), question.catalogue, question.settings, now)
+        plan = _tick(cluster, question, now)
         cluster.planned(plan.report, now)
         kept |= {each.node_claim: each for each in plan.report.kept}
         looked = [str(x.repacked) for x in plan.report.looks.values() if x.repacked is not None]
         repacked = repacked or "".join(looked[:1])
-        going |= {claim: str(p) for p in plan.report.proposals for claim in p.claims}
-        for command in plan.commands:
-            going |= _begun(command, going)
+        going = {**_goes(plan), **going}
         if plan.wake_at is None or plan.wake_at > question.now + LOOKED:
+            break
+        if question.stop is not None and question.stop():
             break
         now = plan.wake_at
     return kept, going, repacked
+
+
+def _tick(cluster: Cluster, question: Question, now: datetime) -> Plan:
+    return tick(cluster.snapshot(now), question.catalogue, question.settings, now, question.stop)
+
+
+def _goes(plan: Plan) -> dict[str, str]:
+    """NodeClaims that a plan takes away, and why."""
+    going = {claim: str(p) for p in plan.report.proposals for claim in p.claims}
+    for command in plan.commands:
+        going |= _begun(command, going)
+    return going
 
 
 def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from tests.performance import (  # noqa: E402
     bench_aws,
     bench_cluster,
+    bench_commands,
     bench_controller,
     bench_disruption,
     bench_packing,
@@ -42,6 +43,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield from bench_disruption.benchmarks()
     yield from bench_aws.benchmarks()
     yield from bench_controller.benchmarks()
+    yield from bench_commands.benchmarks()
 
 
 def main(only: str = "") -> int:

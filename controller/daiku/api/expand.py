@@ -7,7 +7,7 @@ solver itself counts its pods on every node. A CronJob makes no pods now.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
@@ -215,7 +215,7 @@ def _documents(
             },
             "spec": _with_volumes(spec, name),
         }
-        yield replace(
+        yield msgspec.structs.replace(
             document,
             api_version="v1",
             kind="Pod",
@@ -282,7 +282,7 @@ def _claim(document: Document, claim: _ClaimTemplate, pod: str) -> Document:
         },
         "spec": claim.spec or {},
     }
-    return replace(
+    return msgspec.structs.replace(
         document,
         api_version="v1",
         kind="PersistentVolumeClaim",

@@ -7,7 +7,6 @@ Not here: what the objects mean (`configuration`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -51,9 +50,8 @@ class ManifestError(Exception):
         """At least one, in the order of the input."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """One object of the input, not decoded yet."""
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of the input, not decoded yet. Made a hundred thousand times, so by msgspec."""
 
     place: str
     """File, document and item, such as "web.yaml, document 2, item 7"."""

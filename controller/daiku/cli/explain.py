@@ -120,7 +120,15 @@ def _question(
     objects, catalogue = planning.cluster(contents, instance_types, problems)
     if problems:
         raise ManifestError(problems)
-    return Question(objects=objects, catalogue=catalogue, settings=Settings(), now=clock.now())
+    settings = Settings()
+    end = clock.monotonic() + settings.solve_max.total_seconds()
+    return Question(
+        objects=objects,
+        catalogue=catalogue,
+        settings=settings,
+        now=clock.now(),
+        stop=lambda: clock.monotonic() >= end,
+    )
 
 
 def _print(answer: "Explanation", output: Format) -> None:

@@ -6,7 +6,6 @@ point's name. The image holds none, so there it is `run` and what follows it.
 
 import os
 import sys
-from importlib import metadata
 from typing import Final
 
 import typer
@@ -71,6 +70,15 @@ def main() -> None:
         app.command("instance-types", help="Show every instance type as the controller sees it.")(
             _root
         )
+    if len(sys.argv) == 1 or sys.argv[1] not in {each.name for each in app.registered_commands}:
+        _mount()
+    app()
+
+
+def _mount() -> None:
+    """Add the commands of other packages. To look for them takes as long as the rest of a small command."""
+    from importlib import metadata  # noqa: PLC0415
+
     for entry in metadata.entry_points(group=GROUP):
         # Only what is asked for is imported: the laptop world is heavy.
         if len(sys.argv) > 1 and sys.argv[1] == entry.name:
@@ -79,4 +87,3 @@ def main() -> None:
             app.add_typer(
                 typer.Typer(help=f"More in `daiku {entry.name} --help`."), name=entry.name
             )
-    app()

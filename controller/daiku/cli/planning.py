@@ -13,7 +13,7 @@ from daiku import comparison, succession
 from daiku.api import configuration, manifests
 from daiku.api.configuration import Configuration
 from daiku.api.manifests import Document, ManifestError
-from daiku.cli import files, render_json, render_markdown, render_table
+from daiku.cli import files
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.comparison import Comparison
 from daiku.events import Object
@@ -264,6 +264,9 @@ def _notes(forecasts: Sequence[Forecast]) -> tuple[str, ...]:
 
 
 def _render(request: Request, made: Forecast, compared: Comparison | None, seconds: float) -> str:
+    # Commands that only read a cluster should not pay for how plans are drawn.
+    from daiku.cli import render_json, render_markdown, render_table  # noqa: PLC0415
+
     if request.output == "json":
         value = (
             render_json.of_comparison(compared, seconds)

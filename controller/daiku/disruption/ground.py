@@ -38,6 +38,7 @@ class Ground:
     _prices: Mapping[str, float] | None = None
     _costs: payback.Costs | None = None
     _loops: Mapping[str, Loop] | None = None
+    _unquiet: frozenset[str] | None = None
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property
@@ -95,13 +96,15 @@ class Ground:
 
     def unquiet(self) -> frozenset[str]:
         """Nodes that a pod has joined or left so lately that their NodePool wants them left in peace."""
-        return frozenset(
-            s.name
-            for s in self.snapshot.state_nodes
-            if (pool := self.snapshot.node_pool(s.nodepool)) is not None
-            and (due := s.consolidatable_at(pool)) is not None
-            and due > self.now
-        )
+        if self._unquiet is None:
+            self._unquiet = frozenset(
+                s.name
+                for s in self.snapshot.state_nodes
+                if (pool := self.snapshot.node_pool(s.nodepool)) is not None
+                and (due := s.consolidatable_at(pool)) is not None
+                and due > self.now
+            )
+        return self._unquiet
 
 
 def names(candidates: Iterable[Candidate]) -> frozenset[str]:

@@ -95,10 +95,11 @@ def test_a_pool_says_what_it_has_and_would_make() -> None:
     assert facts(found)["would make"].endswith("pods")
 
 
-def test_a_pool_says_what_all_its_nodes_could_become() -> None:
-    six = [
+def six(count: int = 6) -> list[Object]:
+    """Nodes whose pods fit on no other one of them; only together they could become something cheaper."""
+    return [
         each
-        for n in range(6)
+        for n in range(count)
         for each in (
             *running(f"default-{n:05d}", "c-8x", cpu="8"),
             replace(
@@ -108,7 +109,9 @@ def test_a_pool_says_what_all_its_nodes_could_become() -> None:
         )
     ]
 
-    found = explanation.node_pool(asked(*six), "default")
+
+def test_a_pool_says_what_all_its_nodes_could_become() -> None:
+    found = explanation.node_pool(asked(*six()), "default")
 
     assert any(
         each.startswith("repacking 6 of 6 nodes into 1 new ones")
@@ -138,3 +141,34 @@ def test_an_unknown_name_is_answered_with_those_that_are_there(ask: object, mess
     assert callable(ask)
     with pytest.raises(explanation.UnknownNameError, match=message):
         ask(asked(*build.pods(3)))
+
+
+def test_a_node_that_goes_only_together_with_others_is_about_to_go() -> None:
+    found = explanation.node(asked(*six()), "node-default-00003")
+
+    assert found.title == "Node node-default-00003 is about to go."
+    assert "default-00002" in found.reasons[0]
+
+
+def test_a_node_of_a_large_cluster_is_looked_at_by_itself_and_says_so() -> None:
+    many = explanation.TOGETHER_MOST + 1
+
+    found = explanation.node(asked(*six(many)), "node-default-00003")
+
+    assert found.title == "Node node-default-00003 is still here: Unconsolidatable."
+    assert "$" in found.reasons[0]
+    assert found.reasons[1].startswith(f"it was looked at by itself; what all {many} nodes")
+
+
+@pytest.mark.parametrize(("seconds", "title"), [(30, "about to go"), (90, "still here: TooYoung")])
+def test_a_node_that_a_pod_joined_lately_is_asked_what_becomes_of_it_in_a_minute(
+    seconds: int, title: str
+) -> None:
+    pool = build.node_pool(consolidate_after=timedelta(seconds=seconds))
+    pod = replace(build.pod("web", cpu="1", node="node-default-00000"), scheduled=build.NOW + HOUR)
+
+    found = explanation.node(
+        asked(pool, *running("default-00000", "c-8x", cpu="8"), pod), "node-default-00000"
+    )
+
+    assert title in found.title
