@@ -153,8 +153,8 @@ def test_what_it_costs_to_move_a_pod(fields: dict[str, Any], expected: float) ->
 def test_a_node_costs_one_and_what_its_pods_cost_and_never_less() -> None:
     cheap = build.pod("b", annotations={labels.POD_DELETION_COST: "-2147483647"})
 
-    assert cost.of_pods([]) == 1.0
-    assert cost.of_pods([build.pod("a"), cheap]) == 2.0
+    assert cost.of_pods(()) == 1.0
+    assert cost.of_pods((build.pod("a"), cheap)) == 2.0
 
 
 def fleet(

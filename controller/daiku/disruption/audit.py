@@ -56,6 +56,8 @@ def _budgets(
     ends: Sequence[DeleteNodeClaim], snapshot: Snapshot, now: datetime
 ) -> Iterator[Violation]:
     """No more nodes of a NodePool go than its budgets allow, those that are going already included."""
+    if not ends:
+        return
     for pool in snapshot.node_pools:
         ours = [s for s in snapshot.state_nodes if s.nodepool == pool.meta.name and _counts(s)]
         going = sum(1 for s in ours if s.is_leaving)

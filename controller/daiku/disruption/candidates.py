@@ -180,6 +180,8 @@ def objection(
     A budget does not keep pods that `asks` says can have their replacements first.
     """
     name = state_node.claim_name
+    if not (state_node.protected or budgets.concern(state_node.namespaces)):
+        return None
     for pod in state_node.pods:
         if not pod.is_active:
             continue

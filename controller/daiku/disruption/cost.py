@@ -6,11 +6,10 @@ single pod outweighs a whole node.
 Source: Karpenter's disruption.EvictionCost and ReschedulingCost.
 """
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from daiku.model import labels
+from daiku.model import labels, memo
 from daiku.model.pod import Pod
 
 NODE: Final = 1.0
@@ -31,6 +30,7 @@ def of_eviction(pod: Pod) -> float:
     return max(-_MOST, min(_MOST, cost)) if cost == cost else NODE  # noqa: PLR0124
 
 
-def of_pods(pods: Iterable[Pod]) -> float:
+@memo.by_identity(16_384)
+def of_pods(pods: tuple[Pod, ...]) -> float:
     """What it costs to replace a node with these pods that would have to move; at least 1."""
     return NODE + sum(max(0.0, of_eviction(pod)) for pod in pods)

@@ -20,7 +20,7 @@ REASON: Final = "Empty"
 
 def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
     """Take away empty nodes, as many as budgets allow; those that have been quiet longest first."""
-    allowance, now = ground.allowance(REASON), ground.now
+    now = ground.now
     made = Findings()
     for candidate in sorted(candidates, key=lambda c: (c.state_node.quiet_since() or now, c.name)):
         pool = candidate.pool
@@ -44,7 +44,7 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
             saves = ground.prices().get(candidate.state_node.name, 0.0)
             reason = "DryRun"
             message = f"it would be deleted: {REASON}, which saves ${saves:.4f}/h"
-        elif not allowance.take(pool.meta.name):
+        elif not ground.allowance(REASON).take(pool.meta.name):
             reason = "Budget"
             message = (
                 f"NodePool {pool.meta.name} allows no more disruptions for reason {REASON} now"

@@ -115,16 +115,14 @@ def settling(
     """
     if not horizon(candidate.pool):
         return None
-    # Nobody stays for longer than that, and most pods were bound long ago.
-    since = now - RESIDENCY
-    pods = candidate.reschedulable
-    lately = (pod for pod in pods if pod.scheduled is not None and pod.scheduled > since)
-    times = ((snapshot.past.stays_until(pod), pod) for pod in lately)
-    late = [(until, pod.meta.key, pod) for until, pod in times if until is not None and until > now]
-    if not late:
-        return None
-    until, _, pod = max(late, key=lambda each: each[:2])
-    return pod, until
+    for pod in candidate.state_node.newest:
+        # Nobody stays for longer than that, and most pods were bound long ago.
+        if pod.scheduled is None or pod.scheduled <= now - RESIDENCY:
+            return None
+        until = snapshot.past.stays_until(pod)
+        if until is not None:
+            return (pod, until) if until > now else None
+    return None
 
 
 class Costs:

@@ -11,7 +11,7 @@ from typing import Final
 
 from daiku.commands import Announce, Command, PatchNodeClaim
 from daiku.lifecycle import conditions
-from daiku.model import labels
+from daiku.model import labels, memo
 from daiku.model.condition import Condition, Status, find
 from daiku.model.nodeclaim import NodeClaim
 
@@ -42,6 +42,8 @@ class Draft:
     ended: bool = False
     """The NodeClaim is being given up: later stages have nothing to say."""
     _conditions: dict[str, Condition] = field(default_factory=dict[str, Condition])
+    _has_news: bool = False
+    """Some condition is another one than before."""
 
     def condition(self, kind: str) -> Condition | None:
         """The condition `kind` as it will be."""
@@ -54,8 +56,9 @@ class Draft:
 
     def set(self, kind: str, status: Status, reason: str = "", message: str = "") -> None:
         """Say what the condition `kind` is from now on."""
-        self._conditions[kind] = conditions.make(
-            self.claim.conditions,
+        before = self.claim.conditions
+        made = self._conditions[kind] = conditions.make(
+            before,
             kind=kind,
             status=status,
             reason=reason,
@@ -63,6 +66,7 @@ class Draft:
             generation=self.claim.meta.generation,
             now=self.now,
         )
+        self._has_news = self._has_news or made is not find(before, kind)
 
     def announce(self, kind: str, reason: str, message: str) -> None:
         """Tell people who look at the NodeClaim."""
@@ -108,6 +112,8 @@ class Draft:
 
     def _settled(self) -> tuple[Condition, ...]:
         """Conditions that change, the root last."""
+        if not self._has_news and _is_settled(self.claim):
+            return ()
         meta = self.claim.meta
         parts: list[Condition] = []
         for kind in _STAGES:
@@ -123,6 +129,19 @@ class Draft:
             conditions.root(self.claim.conditions, parts, generation=meta.generation, now=self.now),
         ]
         return conditions.changed(self.claim.conditions, wanted)
+
+
+@memo.by_identity(16_384)
+def _is_settled(claim: NodeClaim) -> bool:
+    """Whether every stage has its condition, and the root is what follows from them."""
+    parts = [found for kind in _STAGES if (found := find(claim.conditions, kind)) is not None]
+    known = find(claim.conditions, conditions.ROOT)
+    if known is None or known.last_transition is None or len(parts) < len(_STAGES):
+        return False
+    follows = conditions.root(
+        claim.conditions, parts, generation=claim.meta.generation, now=known.last_transition
+    )
+    return follows is known
 
 
 def _changed(

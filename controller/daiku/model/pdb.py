@@ -47,6 +47,10 @@ class Budgets:
             by_namespace.setdefault(pdb.meta.namespace, []).append(pdb)
         return cls({name: tuple(each) for name, each in by_namespace.items()})
 
+    def concern(self, namespaces: Iterable[str]) -> bool:
+        """Whether there is any in one of `namespaces`."""
+        return any(namespace in self._by_namespace for namespace in namespaces)
+
     def about(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
         """Those that select `pod`."""
         there = self._by_namespace.get(pod.meta.namespace, ())

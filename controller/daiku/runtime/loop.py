@@ -5,7 +5,7 @@ Events wake it, they never call it. A standby applies everything and decides not
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from daiku import events, tick
@@ -28,6 +28,8 @@ IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
 PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
+LOOK_EVERY: Final = timedelta(minutes=1)
+"""How often it decides at least: a change that nobody announced is acted upon all the same."""
 OBSERVED_SECONDS: Final = 5.0
 """How old metrics of the cluster may be: less than any scraper's interval, and they need not cost in every tick."""
 _log = log.get("loop")
@@ -148,7 +150,8 @@ class Loop:
         stop = clock.ends_after(self.settings.solve_max)
         plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now, stop)
         elapsed = clock.monotonic() - began
-        self._dirty, self._wake_at = False, plan.wake_at
+        self._dirty = False
+        self._wake_at = min(plan.wake_at or now + LOOK_EVERY, now + LOOK_EVERY)
         self._next = began + PACE_SECONDS
         metrics.TICKS.inc()
         metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)

@@ -122,7 +122,7 @@ class Cluster:
                     self._deciding.changes += 1
                 self.catalogue = event.catalogue
             case events.InstancesListed():
-                self._fleet.see_list(event)
+                return self._fleet.see_list(event, self._all(NodeClaim))
             case events.Interrupted():
                 self._fleet.warn(event, self._all(NodeClaim))
             case events.Launched():

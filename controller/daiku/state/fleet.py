@@ -5,17 +5,22 @@ others.
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from daiku import commands, events
 from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
-from daiku.cloud.provider import LaunchedInstance
+from daiku.cloud.provider import Instance, LaunchedInstance
 from daiku.model import interruption, labels
 from daiku.model.nodeclaim import NodeClaim
 from daiku.state.interruptions import InterruptionIndex
 from daiku.state.registrations import is_young
 from daiku.state.soldout import SoldOut
+
+Traits = tuple[str, tuple[str, ...], bool]
+"""Subnet, security groups, and whether it runs in its reservation."""
+_NO_TRAITS: Final[Traits] = "", (), False
 
 
 @dataclass(slots=True)
@@ -34,14 +39,29 @@ class Fleet:
     interruptions: InterruptionIndex = field(default_factory=InterruptionIndex)
     _found: dict[str, str] = field(default_factory=dict[str, str])
     """NodeClaim name -> provider id, from the last list; replaced and never changed."""
+    _traits: dict[str, "Traits"] | None = None
+    """Provider id -> what the last list said that decisions look at, of those that run; None before the first."""
 
-    def see_list(self, listed: events.InstancesListed) -> None:
-        """The cloud listed what there is."""
+    def see_list(self, listed: events.InstancesListed, claims: Iterable[NodeClaim]) -> bool:
+        """The cloud listed what there is; whether that can change a decision.
+
+        Most lists only say that some time has passed. That matters for instances without a NodeClaim, for NodeClaims
+        without an instance, and for those that were launched into a reservation and are not in it.
+        """
         self.instances = listed
-        live = (each for each in listed.instances if each.node_claim and not each.terminating)
+        live = [each for each in listed.instances if not each.terminating]
         # Of several that carry one name the first by its id.
         ordered = sorted(live, key=lambda each: each.provider_id, reverse=True)
-        self._found = {each.node_claim: each.provider_id for each in ordered}
+        self._found = {each.node_claim: each.provider_id for each in ordered if each.node_claim}
+        before, self._traits = self._traits, {each.provider_id: _traits(each) for each in live}
+        named = {claim.provider_id: claim for claim in claims}
+        if before is None or self._traits.keys() != named.keys():
+            return True
+        return any(
+            traits != before.get(each, _NO_TRAITS)
+            or named[each].meta.labels.get(labels.CAPACITY_TYPE) == labels.RESERVED
+            for each, traits in self._traits.items()
+        )
 
     def see_launch(self, launch: events.Launched, claims: Container[str]) -> None:
         """An instance was launched; of a NodeClaim that was removed meanwhile it is an orphan."""
@@ -68,8 +88,20 @@ class Fleet:
     ) -> None:
         """The cloud does not know an instance that it was told to end; of a young one that says nothing."""
         young = isinstance(claim, NodeClaim) and is_young(claim, failed.finished)
-        if not (isinstance(failed.error, errors.InstanceUnknown) and young):
-            self.gone |= {command.provider_id}
+        if isinstance(failed.error, errors.InstanceUnknown) and young:
+            return
+        self.gone |= {command.provider_id}
+        if self.instances is not None:
+            # The last list does not know yet, and would have it ended once more.
+            self.instances = replace(
+                self.instances,
+                instances=tuple(
+                    replace(each, terminating=True)
+                    if each.provider_id == command.provider_id
+                    else each
+                    for each in self.instances.instances
+                ),
+            )
 
     def warn(self, warning: events.Interrupted, claims: Iterable[NodeClaim]) -> None:
         """The cloud warns about an instance."""
@@ -104,3 +136,7 @@ class Fleet:
             return self._found
         found = {name: each for name, each in self._found.items() if each not in self.gone}
         return {**found, **{name: each.provider_id for name, each in self.launched.items()}}
+
+
+def _traits(instance: Instance) -> Traits:
+    return instance.subnet, instance.security_groups, instance.reserved

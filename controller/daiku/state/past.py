@@ -83,6 +83,8 @@ class Past:
 
     def note(self, nodepool: str) -> str | None:
         """What is to be written on a NodePool: nodes that were made again and taken away again; None when none was."""
+        if not self.lives:
+            return None
         own = circles(x for x in self.lives if x.nodepool == nodepool)
         rows = [
             [x.name, x.instance_type, x.capacity_type, x.made.isoformat(), x.ended.isoformat()]

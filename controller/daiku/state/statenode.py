@@ -58,7 +58,7 @@ class StateNode:
             return self.node.meta.name
         return self.claim.meta.name if self.claim is not None else ""
 
-    @property
+    @cached_property
     def claim_name(self) -> str:
         """The NodeClaim's name; empty when there is none."""
         return self.claim.meta.name if self.claim is not None else ""
@@ -70,7 +70,7 @@ class StateNode:
             return self.claim.provider_id
         return self.node.provider_id if self.node is not None else ""
 
-    @property
+    @cached_property
     def nodepool(self) -> str:
         """Name of its NodePool; empty when it belongs to none."""
         if self.claim is not None:
@@ -120,7 +120,7 @@ class StateNode:
         lasting = tuple(t for t in self.node.taints if not taints.is_ephemeral(t))
         return taints.without(lasting, self.claim.startup_taints)
 
-    @property
+    @cached_property
     def allocatable(self) -> Mapping[str, int]:
         """What pods can have; what a young kubelet does not report yet is taken from the NodeClaim."""
         return self._reported(
@@ -128,7 +128,7 @@ class StateNode:
             self.claim.allocatable if self.claim is not None else {},
         )
 
-    @property
+    @cached_property
     def capacity(self) -> Mapping[str, int]:
         """What the machine has, and `nodes`=1."""
         reported = self._reported(
@@ -171,6 +171,24 @@ class StateNode:
         return tuple(pod for pod in self.pods if pod.is_reschedulable)
 
     @cached_property
+    def newest(self) -> tuple[Pod, ...]:
+        """Of `reschedulable` those that were bound, the last one first; of two at one time that with the later key."""
+        bound = (
+            (p.scheduled, p.meta.key, p) for p in self.reschedulable if p.scheduled is not None
+        )
+        return tuple(pod for *_, pod in sorted(bound, key=lambda each: each[:2], reverse=True))
+
+    @cached_property
+    def protected(self) -> tuple[Pod, ...]:
+        """Its pods that carry an annotation against being disrupted, whether it holds now or not."""
+        return tuple(pod for pod in self.pods if pod.protected_until() is not None)
+
+    @cached_property
+    def namespaces(self) -> frozenset[str]:
+        """Those that its pods are in."""
+        return frozenset(pod.meta.namespace for pod in self.pods)
+
+    @cached_property
     def anti_affine(self) -> tuple[Pod, ...]:
         """Its pods that keep others away."""
         return tuple(pod for pod in self.pods if pod.pod_anti_affinity)
@@ -189,12 +207,7 @@ class StateNode:
 
     def quiet_since(self) -> datetime | None:
         """Since when no pod has come or gone; None while it is not initialized."""
-        if self.claim is None or not self.is_initialized:
-            return None
-        initialized = find(self.claim.conditions, "Initialized")
-        born = initialized.last_transition if initialized is not None else None
-        known = [t for t in (self.pod_event, self.claim.last_pod_event, born) if t is not None]
-        return max(known, default=None)
+        return self._quiet_since
 
     def consolidatable_at(self, pool: NodePool) -> datetime | None:
         """From when on it has been quiet for as long as `pool` asks; None: not at all as things are."""
@@ -202,6 +215,15 @@ class StateNode:
         if since is None or pool.consolidate_after is None:
             return None
         return since + pool.consolidate_after
+
+    @cached_property
+    def _quiet_since(self) -> datetime | None:
+        if self.claim is None or not self.is_initialized:
+            return None
+        initialized = find(self.claim.conditions, "Initialized")
+        born = initialized.last_transition if initialized is not None else None
+        known = [t for t in (self.pod_event, self.claim.last_pod_event, born) if t is not None]
+        return max(known, default=None)
 
     @cached_property
     def _used(self) -> Mapping[str, int]:

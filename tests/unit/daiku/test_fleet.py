@@ -1,5 +1,6 @@
 """What is believed of the cloud: what was launched, what is gone, and what is sold out."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -23,8 +24,10 @@ from daiku.events import (
     LaunchFailed,
     Seen,
 )
+from daiku.lifecycle import collection
 from daiku.model import labels
 from daiku.model.instance_type import LaunchOption
+from daiku.model.nodeclaim import NodeClaim
 
 SECOND = timedelta(seconds=1)
 
@@ -123,3 +126,47 @@ def test_an_instance_that_the_cloud_does_not_know_is_gone() -> None:
     cluster.apply(Failed(end, InstanceNotFound("gone"), NOW))
 
     assert claim.provider_id in cluster.snapshot(NOW).gone_instances
+
+
+RESERVED = answers.relabelled(build.node_claim(), {labels.CAPACITY_TYPE: labels.RESERVED})
+
+
+@pytest.mark.parametrize(
+    ("claims", "listed", "is_news"),
+    [
+        pytest.param([build.node_claim()], ["default-aaaaa"], False, id="each of the other, as before"),
+        pytest.param([build.node_claim()], ["default-aaaaa", "gone"], True, id="an orphan grows older"),
+        pytest.param([build.node_claim()], [], True, id="a claim misses its instance"),
+        pytest.param([build.node_claim(launched=False)], ["default-aaaaa"], True, id="a claim does not know its own"),
+        pytest.param([RESERVED], ["default-aaaaa"], True, id="it runs outside of its reservation"),
+    ],
+)  # fmt: skip
+def test_a_list_of_instances_like_the_one_before_is_news_only_where_time_matters(
+    claims: list[NodeClaim], listed: list[str], is_news: bool
+) -> None:
+    cluster = build.cluster(*claims)
+    found = tuple(answers.instance(name) for name in listed)
+    assert cluster.apply(InstancesListed(found, NOW))
+
+    assert cluster.apply(InstancesListed(found, NOW + SECOND)) is is_news
+
+
+def test_a_list_that_tells_of_another_subnet_is_news() -> None:
+    cluster = build.cluster(build.node_claim())
+    cluster.apply(InstancesListed((answers.instance(),), NOW))
+
+    assert cluster.apply(InstancesListed((replace(answers.instance(), subnet="subnet-1"),), NOW))
+
+
+def test_an_instance_that_the_cloud_has_denied_since_its_list_is_not_ended_once_more() -> None:
+    cluster = build.cluster()
+    long_ago = NOW - timedelta(hours=1)
+    listed = InstancesListed((answers.instance(launched=long_ago),), NOW)
+    cluster.apply(listed)
+    (end,) = collection.orphans(cluster.snapshot(NOW), cluster.settings)
+
+    cluster.apply(Failed(end, InstanceNotFound("it is gone"), NOW))
+    assert list(collection.orphans(cluster.snapshot(NOW), cluster.settings)) == []
+
+    cluster.apply(replace(listed, asked=NOW + SECOND))
+    assert list(collection.orphans(cluster.snapshot(NOW), cluster.settings)) == [end]
