@@ -6,8 +6,9 @@ set, put into it, or exchanged; a change for the worse is accepted now and then,
 where makes many sets that no single change improves.
 
 A set is weighed by putting the pods of the nodes that go into the room of those that stay, class by class, each node
-taking what those before it leave. What is left over counts at the price that the lower bound gives it. Only the best
-set is solved in earnest, by whoever asks.
+taking what those before it leave. What is left over counts at the price that the lower bound gives it. Rules of company
+only leave pods less room, so a set that is too dear without them is not looked at again; any other whose pods mind
+company is weighed by the whole what-if. Only the best set is solved in earnest, by whoever asks.
 
 Letters in shapes: R resources, C pod classes, N movable nodes, H nodes that take pods.
 """
@@ -20,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daiku.disruption.steps import Movable
-from daiku.scheduling import columns
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.packer.effort import Stop
+from daiku.scheduling.problem import Problem
 from daiku.scheduling.whatif import WhatIf
 
 _SHARES: Final = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4)
@@ -36,6 +37,8 @@ _WARMTH: Final = 0.01
 the number of nodes, because a set of many changes by less at a time."""
 _CYCLE: Final = 4000
 """Changes after which it begins anew from the best set."""
+_GLANCE: Final = 4
+"""Part of the changes after which it ends when every node had better stay: a cluster that is as it should be."""
 _EXCHANGES: Final = 0.6
 """Share of changes that exchange one node for another."""
 _EMPTIES: Final = 0.75
@@ -66,7 +69,15 @@ class Keeping:
     _free: Ints = field(init=False)
     """Shape (R, H)."""
     _hostable: Mask = field(init=False)
-    """Shape (C, H)."""
+    """Which nodes may host each class, whatever of its preferences it gives up, shape (C, H)."""
+    _company: Mask = field(init=False)
+    """Classes that rules of company bind even when they have given up all preferences, shape (C,)."""
+    _asked: list[NDArray[np.intp]] = field(init=False)
+    """Resources that each class asks for."""
+    _taken: Floats = field(init=False)
+    """What emptying each node takes from the others: its pods' requests and its own room, shape (R, N)."""
+    _total: Floats = field(init=False)
+    """Room on all nodes, shape (R,)."""
 
     def __post_init__(self) -> None:
         """Take out of the question what every set is weighed with."""
@@ -76,7 +87,14 @@ class Keeping:
         there = self.world.takers(self.closed)
         place = {name: index for index, name in enumerate(there)}
         self._takers = np.array([place.get(name, -1) for name in names], dtype=np.intp)
-        self._free, self._hostable = self.world.room_on(there)
+        self._free, hostable = self.world.room_on(there)
+        self._hostable = np.zeros_like(hostable)
+        np.logical_or.at(self._hostable, self.world.whole.origin, hostable)
+        room = np.where(self._takers >= 0, np.maximum(self._free, 0)[:, self._takers], 0)
+        self._taken = (self.world.whole.requests @ self._held.T + room).astype(np.float64)
+        self._total = np.maximum(self._free, 0).sum(axis=1).astype(np.float64)
+        self._company = _company(self.world.whole)
+        self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]
 
     def order(self) -> list[int]:
         """Nodes, those that are most worth keeping first."""
@@ -90,45 +108,67 @@ class Keeping:
         covered: Floats = np.cumsum(self._room()[list(order)])
         enough = int(np.count_nonzero(covered < self._content().sum())) + 1
         numbers = dict.fromkeys(min(round(share * enough), len(order)) for share in _SHARES)
-        sets = {kept: self._all_but(order[:kept]) for kept in numbers}
-        return sets[min(numbers, key=lambda kept: (self.weighed(sets[kept]), kept))]
+        best, least = self._all_but(()), np.inf
+        for kept in sorted(numbers):
+            gone = self._all_but(order[:kept])
+            cost = self.weighed(gone, least)
+            if cost < least:
+                best, least = gone, cost
+        return best
 
     def improved(self, gone: Mask, tries: int, stop: Stop | None) -> Mask:
         """The best set that is found by changing `gone` here and there."""
         random = np.random.Generator(np.random.PCG64(len(gone)))
-        cost = self.weighed(gone)
+        best, least = gone, self.weighed(gone)
+        nobody = np.zeros_like(gone)
+        if (kept := self.weighed(nobody, least)) < least:
+            best, least = nobody, kept
+        glance = min(tries, _CYCLE) // _GLANCE
+        best, least = self._cooled(best, least, glance, random, stop)
+        left = tries - glance if best.any() else 0
+        while left > 0 and not (stop is not None and stop()):
+            best, least = self._cooled(best, least, min(left, _CYCLE), random, stop)
+            left -= _CYCLE
+        return best
+
+    def _cooled(
+        self, gone: Mask, cost: float, tries: int, random: np.random.Generator, stop: Stop | None
+    ) -> tuple[Mask, float]:
+        """The best set that so many changes lead to, less and less for the worse, and what it costs."""
         best, least = gone, cost
         warmth = _WARMTH * cost / np.sqrt(len(gone))
-        cycle = min(tries, _CYCLE)
         for number in range(tries):
             if stop is not None and stop():
                 break
-            if number % cycle == 0:
-                gone, cost = best, least
             other = _changed(gone, random)
-            weighed = self.weighed(other)
-            worse = max(weighed - cost, 0.0)
-            if worse <= 0 or random.random() < np.exp(
-                -worse / (warmth * (1 - number % cycle / cycle) ** 2 + _PENNY)
-            ):
+            # What chance lets the next set cost: most often little more than this one.
+            worse = -np.log1p(-random.random()) * (warmth * (1 - number / tries) ** 2 + _PENNY)
+            weighed = self.weighed(other, cost + worse)
+            if weighed <= cost + worse:
                 gone, cost = other, weighed
                 if cost < least - _PENNY:
                     best, least = gone, cost
-        return best
+        return best, least
 
-    def weighed(self, gone: Mask) -> float:
-        """About what all would cost per hour if these went, moves included."""
+    def weighed(self, gone: Mask, most: float = np.inf) -> float:
+        """About what all would cost per hour if these went, moves included; above `most` it may be said too low."""
         self.tried += 1
         kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
-        if self.world.whole.topology is not None:
-            names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
-            outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
-            rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
-            return kept + _NEW_LOSS * float(self.worth @ rest)
-        return kept + _NEW_LOSS * float(self.worth @ self._left_over(gone))
+        # However well they fit, what is more than all room is left over.
+        lacking = np.maximum(self._taken[:, gone].sum(axis=1) - self._total, 0.0)
+        cost = kept + _NEW_LOSS * float(self.worth @ lacking)
+        if cost > most:
+            return cost
+        cost = kept + _NEW_LOSS * float(self.worth @ self._left_over(gone))
+        if cost > most or not self._held[gone][:, self._company].any():
+            return cost
+        names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
+        outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
+        rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
+        return kept + _NEW_LOSS * float(self.worth @ rest)
 
     def _left_over(self, gone: Mask) -> Ints:
-        """What the pods ask for that find no room, shape (R,)."""
+        """What the pods ask for that find no room, rules of company left aside, shape (R,)."""
         moved: Ints = self._held[gone].sum(axis=0)
         stays = np.ones(self._free.shape[1], dtype=np.bool_)
         leaving = self._takers[gone]
@@ -136,12 +176,13 @@ class Keeping:
         free = np.ascontiguousarray(self._free[:, stays])
         hostable = self._hostable[:, stays]
         requests = self.world.whole.requests
-        for row in map(int, np.flatnonzero(moved)):
-            count = int(moved[row])
-            copies = columns.copies(free, requests[:, row])
-            fits = np.where(hostable[row], np.minimum(copies, count), 0)
-            taken = np.clip(count - (np.cumsum(fits) - fits), 0, fits)
-            free -= requests[:, row][:, None] * taken
+        for row in np.flatnonzero(moved).tolist():
+            count, asked = int(moved[row]), self._asked[row]
+            amounts = requests[asked, row][:, None]
+            copies = (free[asked] // amounts).min(axis=0, initial=count)
+            fits = np.maximum(copies, 0) * hostable[row]
+            taken = np.minimum(np.maximum(count - (fits.cumsum() - fits), 0), fits)
+            free[asked] -= amounts * taken
             moved[row] -= taken.sum()
         return requests @ moved
 
@@ -158,6 +199,18 @@ class Keeping:
         gone = np.ones(len(self.movable), dtype=np.bool_)
         gone[list(kept)] = False
         return gone
+
+
+def _company(whole: Problem) -> Mask:
+    """Classes whose last rung still minds other pods, by the class that is placed first, shape (C,)."""
+    minds = np.zeros(len(whole.counts), dtype=np.bool_)
+    if whole.topology is not None:
+        rules = zip(whole.topology.rules, whole.topology.host_rules, strict=True)
+        for row, (mine, on_hosts) in enumerate(rules):
+            if whole.relaxed[row] < 0:
+                among = bool(mine.spread or mine.near or mine.apart)
+                minds[whole.origin[row]] = among or not on_hosts.is_free
+    return minds
 
 
 def question(
@@ -188,7 +241,7 @@ def _changed(gone: Mask, random: np.random.Generator) -> Mask:
     empties = bool(staying.size) and (dice < _EMPTIES or not going.size)
     keeps = bool(going.size) and (dice < _EXCHANGES or dice >= _EMPTIES or not empties)
     if empties:
-        other[random.choice(staying)] = True
+        other[staying[random.integers(staying.size)]] = True
     if keeps:
-        other[random.choice(going)] = False
+        other[going[random.integers(going.size)]] = False
     return other
