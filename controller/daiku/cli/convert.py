@@ -26,7 +26,7 @@ labels and annotations in every other manifest. The result goes to standard outp
 cannot stay as it was is named on standard error. What is v1 already stays as it is.
 
 What the AWS CLI says of Auto Scaling groups and launch templates becomes a proposal of NodePools; with the pods of the
-cluster also its cost beside today's.
+cluster also its cost in a simulated day, beside today's.
 
 \b
 Examples:
@@ -54,7 +54,8 @@ def convert(
     workloads: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="Pods to cost a proposal with: a `daiku snapshot`, or a list."
+            metavar="FILE",
+            help="Pods to simulate a proposal with: a `daiku snapshot`, a list, or a `kind: Scenario`.",
         ),
     ] = None,
     instance_types: Annotated[
@@ -111,7 +112,7 @@ def _cost(
 ) -> None:
     """Say what the proposal costs, beside today."""
     from daiku.api.manifests import ManifestError  # noqa: PLC0415
-    from daiku.cli import figures, files  # noqa: PLC0415
+    from daiku.cli import figures, files, progress  # noqa: PLC0415
     from daiku.cli.converting import costing  # noqa: PLC0415
 
     problems: list[str] = []
@@ -119,19 +120,25 @@ def _cost(
     if problems:
         failure.fail(problems, UNUSABLE)
     try:
-        both = costing.compare(found, proposed, contents, instance_types)
+        with progress.Progress() as shown:
+            both = costing.compare(found, proposed, contents, instance_types, shown.step)
     except ManifestError as error:
         failure.fail(error.problems, UNUSABLE)
     for note in both.notes:
         typer.echo(f"note: {note}", err=True)
     now, then = (
-        f"{figures.count(nodes, 'node')}, ${figures.hourly(usd)}/h (${figures.monthly(usd)}/month)"
-        for nodes, usd in ((both.nodes_now, both.usd_now), (both.nodes_then, both.usd_then))
+        f"${figures.hourly(usd)}/h (${figures.monthly(usd)}/month)"
+        for usd in (both.usd_now, both.usd_then)
     )
-    typer.echo(f"cost: today {now}; with the proposal {then}", err=True)
+    nodes, pods = figures.count(both.nodes_now, "node"), figures.count(both.disrupted, "pod")
+    typer.echo(
+        f"cost: today {nodes}, {now}; with the proposal {then}, with {both.nodes_then:.1f} nodes on average in "
+        f"{both.hours:g} simulated hours, in which {pods} had to move",
+        err=True,
+    )
     for count, what in (
         (both.unpriced, "instance of today without a known price, counted as $0"),
-        (both.homeless, "pod that would fit on none of the NodePools"),
+        (both.homeless, "pod without a place on any of the NodePools at the end"),
     ):
         if count:
             typer.echo(f"cost: {count} x {what}", err=True)

@@ -1,6 +1,7 @@
 """Auto Scaling groups as NodePools. The shapes of the answers are those of the AWS CLI."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +181,9 @@ def test_an_answer_that_is_none_is_named(desk: Desk, broken: Json) -> None:
     assert "group workers: is not as the AWS CLI describes one" in done.stderr
 
 
-def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
-    types = [
+def kwok_types() -> list[Json]:
+    """m5.large and m5.xlarge in two zones, spot at half the price."""
+    return [
         {
             "name": name,
             "architecture": "amd64",
@@ -202,7 +204,10 @@ def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
         }
         for name, cpu in (("m5.large", 2), ("m5.xlarge", 4))
     ]
-    (desk.folder / "types.json").write_text(json.dumps(types))
+
+
+def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
+    (desk.folder / "types.json").write_text(json.dumps(kwok_types()))
     pods = [
         {
             "apiVersion": "v1",
@@ -235,6 +240,53 @@ def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
 
     # Three m5.xlarge of spot today; three cpus fit on one.
     assert (
-        "today 3 nodes, $0.3000/h ($219/month); with the proposal 1 node, $0.1000/h ($73/month)"
-        in notes
+        "today 3 nodes, $0.3000/h ($219/month); with the proposal $0.1000/h ($73/month), with 1.0 nodes on average "
+        "in 24 simulated hours, in which 0 pods had to move" in notes
     )
+
+
+def test_a_scenario_says_what_happens_in_the_simulated_time_of_a_proposal(desk: Desk) -> None:
+    scenario = {
+        "apiVersion": "daiku.dev/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "an hour"},
+        "spec": {
+            "duration": "2h",
+            "workloads": [
+                {
+                    "name": "web",
+                    "template": {
+                        "spec": {
+                            "containers": [
+                                {
+                                    "name": "c",
+                                    "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+                                }
+                            ],
+                            "tolerations": [{"operator": "Exists"}],
+                        }
+                    },
+                    "batch": {"at": "01:00", "pods": 3},
+                    "lasts": "30m",
+                }
+            ],
+        },
+    }
+    (desk.folder / "scenario.json").write_text(json.dumps(scenario))
+    (desk.folder / "types.json").write_text(json.dumps(kwok_types()))
+
+    _, notes = desk.convert(
+        group(**mixed("m5.large", "m5.xlarge")),
+        arguments=(
+            "--workloads",
+            str(desk.folder / "scenario.json"),
+            "--instance-types",
+            str(desk.folder / "types.json"),
+        ),
+    )
+
+    # One m5.xlarge of spot for the batch and for as long as an empty node stays.
+    found = re.search(r"with the proposal \$(\S+)/h .* with (\S+) nodes on average in 2 sim", notes)
+    assert found is not None
+    assert 0.25 < float(found[2]) < 0.5
+    assert float(found[1]) == pytest.approx(0.1 * float(found[2]), rel=0.2)
