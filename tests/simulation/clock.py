@@ -21,6 +21,7 @@ class Clock:
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._stamp = (-1, "")
+        self._now = (-1.0, START)
 
     def after(self, seconds: float, do: Callable[[], None]) -> None:
         """Have `do` called in `seconds`."""
@@ -37,7 +38,10 @@ class Clock:
 
     def now(self, offset: float = 0.0) -> datetime:
         """The time of day, on a machine whose clock is wrong by `offset` seconds."""
-        return START + timedelta(seconds=self.seconds + offset)
+        seconds = self.seconds + offset
+        if self._now[0] != seconds:
+            self._now = (seconds, START + timedelta(seconds=seconds))
+        return self._now[1]
 
     def stamp(self) -> str:
         """The time of day as the API server writes it: whole seconds."""

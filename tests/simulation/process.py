@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 WATCHED: Final = (*kinds.WATCHED, kinds.NODE_CLASSES["KWOKNodeClass"])
 GRID: Final = 0.5
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
+OBSERVED = 60.0
+"""Seconds between two times that metrics are set, which nobody here scrapes."""
 
 
 class Crashed(BaseException):
@@ -134,6 +136,7 @@ class Process:
             stopping=stop.is_set,
             node_classes_changed=lambda: self.thread(0.01, self._refresh_once),
             settled=self._settle,
+            observed_seconds=OBSERVED,
         )
         self._watchers = {
             kind.path.rpartition("/")[2]: Watcher(self.client, kind, self.inbox.put, stop)
@@ -241,17 +244,14 @@ class Process:
         self._loop_due = None
         self.loop.step(0.0)
         if self._loop_due is None:
+            if not (self.loop.is_synced and self.leads()):
+                # Whatever changes that wakes it: an event, or the Lease.
+                return
             wait = self.loop.wait_seconds()
             due = self.loop.due_at()
-            if (
-                not self.loop._dirty
-                and due is None
-                and self.loop.is_synced
-                and self.lease.is_held()
-            ):
-                return
-            decides = self.loop.is_synced and self.leads()
-            if decides and not self.loop._dirty and due is not None:
+            if not self.loop._dirty:
+                if due is None:
+                    return
                 wait = max(0.0, (due - self.now()).total_seconds())
             self.wake(max(wait, 0.001))
 
@@ -303,9 +303,10 @@ class Process:
                 self.thread(0.01, functools.partial(self.cloud.settle, message))
 
     def _renew(self) -> None:
+        led = self.leads()
         self.lease.step()
-        if self.leads():
+        if self.leads() and not led:
             # A standby that has become the leader looks at once what it has to do.
-            self.wake(0.0) if self.loop._dirty else None
+            self.wake(0.0)
         # In peace a Lease is safe with fewer renewals, and histories are cheaper.
         self.thread(lease.RETRY_SECONDS * (1 if self.world.faults.on else 3), self._renew)

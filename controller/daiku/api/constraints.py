@@ -58,9 +58,14 @@ def requirements(found: Sequence[wire.SelectorRequirement] | None) -> Requiremen
     Raises:
         ValueError: One of them has an operator or values that mean nothing.
     """
-    return Requirements.of(
-        *(Requirement.parse(r.key, r.operator, r.values or (), r.min_values) for r in found or ())
+    return _together(
+        tuple((r.key, r.operator, tuple(r.values or ()), r.min_values) for r in found or ())
     )
+
+
+@lru_cache(maxsize=DISTINCT_SPECS_MAX)
+def _together(asked: tuple[tuple[str, str, tuple[str, ...], int | None], ...]) -> Requirements:
+    return Requirements.of(*(Requirement.parse(*each) for each in asked))
 
 
 @lru_cache(maxsize=DISTINCT_SPECS_MAX)

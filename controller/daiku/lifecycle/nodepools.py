@@ -39,6 +39,8 @@ def patches(snapshot: Snapshot, catalogue: Catalogue, now: datetime) -> Iterator
         if state_node.nodepool in nodes and not state_node.is_deleting:
             nodes[state_node.nodepool].append(state_node)
     for pool in snapshot.node_pools:
+        if pool.meta.deleted is not None:
+            continue
         wanted = _patch(pool, nodes[pool.meta.name], snapshot, catalogue, now)
         if wanted is not None:
             yield wanted
@@ -55,17 +57,24 @@ def _patch(
     total = resources.add(dict.fromkeys(_COUNTED, 0), *(s.capacity for s in nodes))
     node_class = snapshot.node_classes.get(pool.template.node_class)
     generation = node_class.meta.generation if node_class is not None else None
-    wanted = PatchNodePool(
+    annotations = _annotations(pool, snapshot) or None
+    changed = _conditions(pool, snapshot, catalogue, now)
+    numbers = (
+        len(nodes) if len(nodes) != pool.status_nodes else None,
+        total if total != pool.status_resources else None,
+        generation if generation != pool.status_class_generation else None,
+    )
+    if annotations is None and not changed and numbers == (None, None, None):
+        return None
+    return PatchNodePool(
         name=pool.meta.name,
         resource_version=pool.meta.resource_version,
-        annotations=_annotations(pool, snapshot) or None,
-        conditions=_conditions(pool, snapshot, catalogue, now),
-        nodes=len(nodes) if len(nodes) != pool.status_nodes else None,
-        resources=total if total != pool.status_resources else None,
-        class_generation=generation if generation != pool.status_class_generation else None,
+        annotations=annotations,
+        conditions=changed,
+        nodes=numbers[0],
+        resources=numbers[1],
+        class_generation=numbers[2],
     )
-    nothing = PatchNodePool(name=wanted.name, resource_version=wanted.resource_version)
-    return None if wanted == nothing or pool.meta.deleted is not None else wanted
 
 
 def _annotations(pool: NodePool, snapshot: Snapshot) -> dict[str, str | None]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from daiku.model import selectors
+from daiku.model import memo, selectors
 from daiku.model.meta import Meta
 from daiku.model.pod import Pod
 
@@ -28,6 +28,10 @@ class PodDisruptionBudget:
         return self.is_closed and (pod.ready or not self.lets_unready_go)
 
 
+_KNOWN_MOST: Final = 10_000
+"""Sets of labels that are remembered: budgets stay while pods with labels of their own come and go."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """PodDisruptionBudgets by the pods they select; each namespace and set of labels is looked up once."""
@@ -39,13 +43,14 @@ class Budgets:
         ]
     )
 
-    @classmethod
-    def of(cls, pdbs: Iterable[PodDisruptionBudget]) -> "Budgets":
+    @staticmethod
+    @memo.by_identity(8)
+    def of(pdbs: tuple[PodDisruptionBudget, ...]) -> "Budgets":
         """All budgets of a cluster."""
         by_namespace: dict[str, list[PodDisruptionBudget]] = {}
         for pdb in pdbs:
             by_namespace.setdefault(pdb.meta.namespace, []).append(pdb)
-        return cls({name: tuple(each) for name, each in by_namespace.items()})
+        return Budgets({name: tuple(each) for name, each in by_namespace.items()})
 
     def concern(self, namespaces: Iterable[str]) -> bool:
         """Whether there is any in one of `namespaces`."""
@@ -58,6 +63,8 @@ class Budgets:
             return ()
         key = pod.meta.namespace, tuple(sorted(pod.meta.labels.items()))
         if key not in self._known:
+            if len(self._known) >= _KNOWN_MOST:
+                self._known.clear()
             self._known[key] = tuple(
                 p for p in there if selectors.selects(p.selector, pod.meta.labels)
             )

@@ -65,6 +65,7 @@ def parse_bytes_or_count(quantity: str | float) -> int:
     return _whole(quantity, 1)
 
 
+@lru_cache(maxsize=1024)
 def parse_duration(text: str) -> timedelta:
     """The length of a Go duration such as "1h30m", "15s" or "0".
 

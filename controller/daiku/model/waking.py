@@ -10,7 +10,7 @@ Not for limits (expiry, timeouts, grace periods): what must be over by a time is
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-_BEATS: Final = (timedelta(seconds=15), timedelta(seconds=3))
+_BEATS: Final = (timedelta(seconds=15), timedelta(seconds=3), timedelta(seconds=0.5))
 """From coarse to fine; each is a multiple of the next, so that short waits join long ones."""
 _SHARE: Final = 10
 """A wait becomes longer by less than one part in so many."""
@@ -22,7 +22,7 @@ def shared(due: datetime, waited: timedelta | None) -> datetime:
 
     Args:
         due: When something becomes possible.
-        waited: How long it will have waited by then. None, or less than half a minute: it is not put off at all.
+        waited: How long it will have waited by then. None, or less than 5 s: it is not put off at all.
     """
     beats = (each for each in _BEATS if waited is not None and each * _SHARE <= waited)
     beat = next(beats, None)

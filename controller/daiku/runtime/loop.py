@@ -52,6 +52,8 @@ class Loop:
     settled: Callable[[tuple[events.Interrupted, ...]], None] = lambda _settled: None
     """Told after each tick which warnings are done with."""
     gauges: Gauges = field(default_factory=Gauges)
+    observed_seconds: float = OBSERVED_SECONDS
+    """Least time between two times that metrics of the cluster are set."""
     is_synced: bool = False
     """Whether every kind has been listed, and none has to be listed again; others may read it."""
     _foreign: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -74,8 +76,9 @@ class Loop:
         """Apply what has come within `wait_seconds`, and decide if that is due."""
         for event in self.inbox.take(wait_seconds):
             self._apply(event)
-        self.is_synced = self.cluster.synced
-        metrics.CLUSTER_STATE_SYNCED.set(self.is_synced)
+        if self.is_synced is not self.cluster.synced:
+            self.is_synced = self.cluster.synced
+            metrics.CLUSTER_STATE_SYNCED.set(self.is_synced)
         now = clock.now()
         if (
             self.is_synced
@@ -100,8 +103,10 @@ class Loop:
 
     def due_at(self) -> datetime | None:
         """When to decide again even if nothing happens; None: only when something does."""
-        times = self._wake_at, self.cluster.again_at
-        return min((at for at in times if at is not None), default=None)
+        again_at = self.cluster.again_at
+        if self._wake_at is None or again_at is None:
+            return self._wake_at or again_at
+        return min(self._wake_at, again_at)
 
     def _apply(self, event: events.Event) -> None:
         self._dirty |= self.cluster.apply(event)
@@ -170,7 +175,7 @@ class Loop:
         if self._decided is None or now < self._observe_at:
             return
         self.gauges.observe(*self._decided, self.cluster.catalogue)
-        self._decided, self._observe_at = None, now + OBSERVED_SECONDS
+        self._decided, self._observe_at = None, now + self.observed_seconds
 
     def _report(self, plan: Plan, elapsed: float) -> None:
         if plan.commands:

@@ -57,16 +57,12 @@ def lower_bound(allocatable: Ints, prices: Floats, demand: Ints) -> Bound:
 def _directions(demand: Floats) -> Floats:
     """Ways to divide worth among resources, each row giving the whole demand a worth of 1, shape (D, R)."""
     asked = np.flatnonzero(demand)
-    rows: list[Floats] = []
-    for resource in asked:
-        row = np.zeros(len(demand))
-        row[resource] = 1.0 / demand[resource]
-        rows.append(row)
-    singles = list(rows)
-    for first in range(len(singles)):
-        for second in range(first + 1, len(singles)):
-            rows += [
-                singles[first] * (step / _STEPS) + singles[second] * (1 - step / _STEPS)
-                for step in range(1, _STEPS)
-            ]
-    return np.array(rows)
+    singles = np.zeros((len(asked), len(demand)))
+    singles[np.arange(len(asked)), asked] = 1.0 / demand[asked]
+    shares = np.arange(1, _STEPS)[:, None] / _STEPS
+    pairs = [
+        singles[first] * shares + singles[second] * (1 - shares)
+        for first in range(len(asked))
+        for second in range(first + 1, len(asked))
+    ]
+    return np.concatenate([singles, *pairs])

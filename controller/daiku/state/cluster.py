@@ -5,6 +5,7 @@ under way, what was launched and not yet written down, what is sold out, when po
 lost in a restart; the objects and the cloud's list are enough to go on.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeVar, cast, get_args
 
@@ -13,9 +14,10 @@ from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
+from daiku.model import memo
 from daiku.model.daemonset import DaemonSet
 from daiku.model.deployment import Deployment
-from daiku.model.instance_type import Catalogue
+from daiku.model.instance_type import Catalogue, NodeClassRef
 from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -191,12 +193,12 @@ class Cluster:
             state_nodes=said.state_nodes,
             of_nodes=said.derived,
             node_pools=self._all(NodePool),
-            node_classes={c.ref: c for c in self._all(NodeClass)},
+            node_classes=_by_ref(self._all(NodeClass)),
             daemon_sets=self._daemons.resolve(self._all(DaemonSet)),
             pdbs=self._all(PodDisruptionBudget),
-            namespaces={n.meta.name: n.meta.labels for n in self._all(Namespace)},
-            surging_namespaces=frozenset(n.meta.name for n in self._all(Namespace) if n.surges),
-            deployments={d.meta.key: d for d in self._all(Deployment)},
+            namespaces=_labels_of(self._all(Namespace)),
+            surging_namespaces=_surging(self._all(Namespace)),
+            deployments=_by_key(self._all(Deployment)),
             inspections=dict(self._inspections.at(now)),
             volumes=self._all_volumes(),
             by_name=said.by_name,
@@ -357,3 +359,26 @@ class Cluster:
             ending=self._ending,
             before=self._stood,
         )
+
+
+# Most snapshots find the very same objects of these kinds.
+
+
+@memo.by_identity(8)
+def _by_ref(classes: tuple[NodeClass, ...]) -> Mapping[NodeClassRef, NodeClass]:
+    return {each.ref: each for each in classes}
+
+
+@memo.by_identity(8)
+def _labels_of(namespaces: tuple[Namespace, ...]) -> Mapping[str, Mapping[str, str]]:
+    return {each.meta.name: each.meta.labels for each in namespaces}
+
+
+@memo.by_identity(8)
+def _surging(namespaces: tuple[Namespace, ...]) -> frozenset[str]:
+    return frozenset(each.meta.name for each in namespaces if each.surges)
+
+
+@memo.by_identity(8)
+def _by_key(deployments: tuple[Deployment, ...]) -> Mapping[str, Deployment]:
+    return {each.meta.key: each for each in deployments}

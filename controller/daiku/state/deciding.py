@@ -5,8 +5,9 @@ noticed again from the start: they are written on their NodePools (`state.past`)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 from daiku.commands import Command, DeletePod, Evict
@@ -75,8 +76,19 @@ class Deciding:
 
 
 def _is_other(before: Object, seen: Object) -> bool:
-    version = seen.meta.resource_version
-    if before.meta.resource_version == version:
+    """Whether anything but the version differs."""
+    if before.meta.resource_version == seen.meta.resource_version:
         return False
-    same = replace(before.meta, resource_version=version) == seen.meta
-    return not (same and replace(before, meta=seen.meta) == seen)
+    return _differ(before.meta, seen.meta, "resource_version") or _differ(before, seen, "meta")
+
+
+def _differ(one: object, other: object, beside: str) -> bool:
+    """Whether two values of one class differ in any field beside one."""
+    return any(
+        getattr(one, name) != getattr(other, name) for name in _fields(type(one)) if name != beside
+    )
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))

@@ -13,6 +13,7 @@ from typing import Final
 
 from daiku import commands
 from daiku.commands import Command
+from daiku.model import waking
 
 _SETTLE: Final = timedelta(seconds=3)
 """How long a change may take to come back through a watch; then it is asked for again."""
@@ -71,8 +72,9 @@ class Inflight:
         pause = _pause_after(command)
         if pause is None or (running is not None and running.changed):
             return True
-        self.pauses[command.key] = Hold(key=command.key, since=finished, until=finished + pause)
-        self._fresh[command.key] = finished + pause
+        # Of many instances that end, several are asked about together.
+        until = self._fresh[command.key] = waking.shared(finished + pause, pause)
+        self.pauses[command.key] = Hold(key=command.key, since=finished, until=until)
         return False
 
     def failed(

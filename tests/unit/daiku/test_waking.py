@@ -23,7 +23,7 @@ def test_nobody_is_looked_at_early_or_more_than_a_tenth_or_fifteen_seconds_late(
     assert timedelta(0) <= late < max(min(waited / 10, 15 * SECOND), timedelta.resolution)
 
 
-@pytest.mark.parametrize("waited", [None, timedelta(0), 29 * SECOND])
+@pytest.mark.parametrize("waited", [None, timedelta(0), 4 * SECOND])
 def test_short_waits_are_not_put_off(waited: timedelta | None) -> None:
     due = datetime(2026, 11, 21, 9, 30, 1, 234567, tzinfo=UTC)
 
