@@ -10,7 +10,9 @@ taking what those before it leave. What is left over counts at the price that th
 only leave pods less room, so a set that is too dear without them is not looked at again; any other whose pods mind
 company is weighed by the whole what-if. Only the best set is solved in earnest, by whoever asks.
 
-Letters in shapes: R resources, C pod classes, N movable nodes, H nodes that take pods.
+The longer no change is accepted, the more are weighed at once, which costs little more than one.
+
+Letters in shapes: S sets, R resources, C pod classes, N movable nodes, H nodes that take pods.
 """
 
 from collections.abc import Sequence
@@ -39,6 +41,8 @@ _CYCLE: Final = 4000
 """Changes after which it begins anew from the best set."""
 _GLANCE: Final = 4
 """Part of the changes after which it ends when every node had better stay: a cluster that is as it should be."""
+_AT_ONCE: Final = 2048
+"""Nodes in all sets together that are weighed at once."""
 _EXCHANGES: Final = 0.6
 """Share of changes that exchange one node for another."""
 _EMPTIES: Final = 0.75
@@ -70,14 +74,10 @@ class Keeping:
     """Shape (R, H)."""
     _hostable: Mask = field(init=False)
     """Which nodes may host each class, whatever of its preferences it gives up, shape (C, H)."""
-    _company: Mask = field(init=False)
-    """Classes that rules of company bind even when they have given up all preferences, shape (C,)."""
+    _minding: Mask = field(init=False)
+    """Nodes with pods that mind company even when they have given up all preferences, shape (N,)."""
     _asked: list[NDArray[np.intp]] = field(init=False)
     """Resources that each class asks for."""
-    _taken: Floats = field(init=False)
-    """What emptying each node takes from the others: its pods' requests and its own room, shape (R, N)."""
-    _total: Floats = field(init=False)
-    """Room on all nodes, shape (R,)."""
 
     def __post_init__(self) -> None:
         """Take out of the question what every set is weighed with."""
@@ -90,10 +90,7 @@ class Keeping:
         self._free, hostable = self.world.room_on(there)
         self._hostable = np.zeros_like(hostable)
         np.logical_or.at(self._hostable, self.world.whole.origin, hostable)
-        room = np.where(self._takers >= 0, np.maximum(self._free, 0)[:, self._takers], 0)
-        self._taken = (self.world.whole.requests @ self._held.T + room).astype(np.float64)
-        self._total = np.maximum(self._free, 0).sum(axis=1).astype(np.float64)
-        self._company = _company(self.world.whole)
+        self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
         self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]
 
     def order(self) -> list[int]:
@@ -137,54 +134,59 @@ class Keeping:
         """The best set that so many changes lead to, less and less for the worse, and what it costs."""
         best, least = gone, cost
         warmth = _WARMTH * cost / np.sqrt(len(gone))
-        for number in range(tries):
-            if stop is not None and stop():
-                break
-            other = _changed(gone, random)
-            # What chance lets the next set cost: most often little more than this one.
-            worse = -np.log1p(-random.random()) * (warmth * (1 - number / tries) ** 2 + _PENNY)
-            weighed = self.weighed(other, cost + worse)
-            if weighed <= cost + worse:
-                gone, cost = other, weighed
-                if cost < least - _PENNY:
-                    best, least = gone, cost
+        number, width, widest = 0, 1, max(1, _AT_ONCE // max(self._free.shape[1], 1))
+        while number < tries and not (stop is not None and stop()):
+            others = np.array([_changed(gone, random) for _ in range(min(width, tries - number))])
+            width = min(2 * width, widest)
+            for other, glance in zip(others, self._glances(others).tolist(), strict=True):
+                # What chance lets the next set cost: most often little more than this one.
+                cold = (1 - number / tries) ** 2
+                most = cost - np.log1p(-random.random()) * (warmth * cold + _PENNY)
+                number += 1
+                if (weighed := self._in_earnest(other, glance, most)) <= most:
+                    gone, cost, width = other, weighed, 1
+                    if cost < least - _PENNY:
+                        best, least = gone, cost
+                    break
         return best, least
 
     def weighed(self, gone: Mask, most: float = np.inf) -> float:
         """About what all would cost per hour if these went, moves included; above `most` it may be said too low."""
+        return self._in_earnest(gone, float(self._glances(gone[None])[0]), most)
+
+    def _in_earnest(self, gone: Mask, glance: float, most: float) -> float:
+        """What a glance says, or the whole what-if if pods mind company and the set could cost at most `most`."""
         self.tried += 1
-        kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
-        # However well they fit, what is more than all room is left over.
-        lacking = np.maximum(self._taken[:, gone].sum(axis=1) - self._total, 0.0)
-        cost = kept + _NEW_LOSS * float(self.worth @ lacking)
-        if cost > most:
-            return cost
-        cost = kept + _NEW_LOSS * float(self.worth @ self._left_over(gone))
-        if cost > most or not self._held[gone][:, self._company].any():
-            return cost
+        if glance > most or not (gone & self._minding).any():
+            return glance
         names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
         outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
         rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
+        kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
         return kept + _NEW_LOSS * float(self.worth @ rest)
 
+    def _glances(self, gone: Mask) -> Floats:
+        """What each of S sets costs if nobody minded company, shape (S,); `gone` is of shape (S, N)."""
+        kept = np.where(gone, self.moving, self.price).sum(axis=1)
+        return kept + _NEW_LOSS * (self.worth @ self._left_over(gone))
+
     def _left_over(self, gone: Mask) -> Ints:
-        """What the pods ask for that find no room, rules of company left aside, shape (R,)."""
-        moved: Ints = self._held[gone].sum(axis=0)
-        stays = np.ones(self._free.shape[1], dtype=np.bool_)
-        leaving = self._takers[gone]
-        stays[leaving[leaving >= 0]] = False
-        free = np.ascontiguousarray(self._free[:, stays])
-        hostable = self._hostable[:, stays]
+        """What the pods of each set ask for that find no room, rules of company left aside, shape (R, S)."""
+        moved: Ints = gone @ self._held
+        stays = np.ones((len(gone), self._free.shape[1]), dtype=np.bool_)
+        takes = self._takers >= 0
+        stays[:, self._takers[takes]] = ~gone[:, takes]
+        free = np.repeat(self._free[:, None, :], len(gone), axis=1)
         requests = self.world.whole.requests
-        for row in np.flatnonzero(moved).tolist():
-            count, asked = int(moved[row]), self._asked[row]
-            amounts = requests[asked, row][:, None]
-            copies = (free[asked] // amounts).min(axis=0, initial=count)
-            fits = np.maximum(copies, 0) * hostable[row]
-            taken = np.minimum(np.maximum(count - (fits.cumsum() - fits), 0), fits)
+        for row in np.flatnonzero(moved.any(axis=0)).tolist():
+            count, asked = moved[:, row, None], self._asked[row]
+            amounts = requests[asked, row][:, None, None]
+            copies = (free[asked] // amounts).min(axis=0, initial=int(count.max()))
+            fits = np.maximum(copies, 0) * (stays & self._hostable[row])
+            taken = np.minimum(np.maximum(count - (fits.cumsum(axis=1) - fits), 0), fits)
             free[asked] -= amounts * taken
-            moved[row] -= taken.sum()
-        return requests @ moved
+            moved[:, row] -= taken.sum(axis=1)
+        return requests @ moved.T
 
     def _content(self) -> Floats:
         """What the pods of each node take is worth in USD per hour, shape (N,)."""
