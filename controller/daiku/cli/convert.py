@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from daiku.cli import failure
+from daiku.cli import failure, lines
 
 if TYPE_CHECKING:
     from daiku.cli.converting.groups import Group
@@ -96,7 +96,7 @@ def convert(
     notes = [*converted.notes]
     proposed = groups.propose(found, notes)
     for note in notes:
-        typer.echo(f"note: {note}", err=True)
+        lines.note(note)
     if workloads:
         _cost(found, proposed, workloads, instance_types)
     typer.echo(tree.write([*converted.objects, *proposed]), nl=False)
@@ -125,7 +125,7 @@ def _cost(
     except ManifestError as error:
         failure.fail(error.problems, UNUSABLE)
     for note in both.notes:
-        typer.echo(f"note: {note}", err=True)
+        lines.note(note)
     now, then = (
         f"${figures.hourly(usd)}/h (${figures.monthly(usd)}/month)"
         for usd in (both.usd_now, both.usd_then)

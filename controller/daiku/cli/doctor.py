@@ -182,9 +182,15 @@ def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
 
 def _print(found: "list[Finding]", notes: list[str]) -> None:
     from rich.console import Console  # noqa: PLC0415
+    from rich.padding import Padding  # noqa: PLC0415
 
     from daiku.cli.doctoring import examination  # noqa: PLC0415
 
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = Console(highlight=False, markup=False, emoji=False)
     for line in examination.lines(found, notes):
-        console.print(line)
+        indent = len(line.plain) - len(line.plain.lstrip())
+        # On a terminal a sentence is broken between words, under its beginning; elsewhere it is one line.
+        if console.is_terminal and line.plain:
+            console.print(Padding(line[indent:], (0, 0, 0, indent), expand=False))
+        else:
+            console.print(line, soft_wrap=True)

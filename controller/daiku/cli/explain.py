@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import failure, surroundings
+from daiku.cli import failure, lines, surroundings
 
 if TYPE_CHECKING:
     from daiku.cli import progress
@@ -141,12 +141,15 @@ def _print(answer: "Explanation", output: Format) -> None:
         }
         typer.echo(json.dumps(value, indent=1))
         return
-    typer.secho(answer.title, bold=True)
+    typer.secho(lines.folded(answer.title), bold=True)
     width = max((len(label) for label, _ in answer.facts), default=0)
     for label, value in answer.facts:
-        typer.echo(f"  {label:<{width}}  {value}")
-    for title, lines in (("Why", answer.reasons), ("What would change it", answer.remedies)):
-        if lines:
+        lines.say(value, first=f"  {label:<{width}}  ", rest=" " * (width + 4))
+    for title, sentences in (
+        ("Why", answer.reasons),
+        ("What would change it", answer.remedies),
+    ):
+        if sentences:
             typer.secho(f"\n{title}", bold=True)
-            for line in lines:
-                typer.echo(f"  - {line}")
+            for each in sentences:
+                lines.say(each, first="  - ", rest="    ")

@@ -5,9 +5,12 @@ from typing import NoReturn
 
 import typer
 
+from daiku.cli import lines
+
 
 def fail(problems: Iterable[str], code: int) -> NoReturn:
     """Say each problem on standard error and end with an exit code."""
     for problem in problems:
-        typer.secho(f"error: {problem}", err=True, fg=typer.colors.RED)
+        text = lines.folded(problem, first="error: ", rest="  ", err=True)
+        typer.secho(text, err=True, fg=typer.colors.RED)
     raise typer.Exit(code) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from daiku.cli import failure
+from daiku.cli import failure, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ def plan(
     except ManifestError as error:
         failure.fail(error.problems, UNUSABLE)
     for note in answer.notes:
-        typer.echo(f"note: {note}", err=True)
+        lines.note(note)
     typer.echo(answer.text, nl=False)
     if strict and not answer.is_sound:
         raise typer.Exit(UNSOUND)

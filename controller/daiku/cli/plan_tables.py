@@ -58,7 +58,7 @@ def new_nodes(made: Forecast) -> Table:
             for group in wording.groups(made.new_nodes)
         ),
         figures=frozenset({1, 5, 6, 7, 8, 9}),
-        spare=(8, 5, 7, 6, 4),
+        spare=(8, 5, 7, 6, 4, 3),
     )
 
 
@@ -120,6 +120,7 @@ def changes(compared: Comparison) -> Table:
         columns=("NodePool", "nodes", "change", "$/h", "change", "$/month", "change"),
         rows=tuple(_change(name, change) for name, change in [*rows, ("together", compared.total)]),
         figures=frozenset(range(1, 7)),
+        spare=(4, 3),
     )
 
 

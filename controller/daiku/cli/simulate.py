@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import failure
+from daiku.cli import failure, lines
 
 if TYPE_CHECKING:
     from daiku.cli.simulating.playing import Played
@@ -98,7 +98,7 @@ def _print(played: "Played", *, as_json: bool) -> None:
             for why, count in each.why_not.items():
                 typer.echo(f"{each.name}: {count} without a place: {why}")
     for note in played.notes:
-        typer.echo(f"note: {note}", err=True)
+        lines.note(note)
 
 
 def _write(played: "Played", path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from daiku.cli import surroundings
+from daiku.cli import lines, surroundings
 
 FAILED: Final = 1
 """Exit code when the cluster cannot be read or the file not written."""
@@ -47,6 +47,6 @@ def snapshot(
         typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
         raise typer.Exit(FAILED) from None
     for note in taken.notes:
-        typer.echo(f"note: {note}", err=True)
+        lines.note(note)
     if output != "-":
         typer.echo(f"{output}: {taken.summary}", err=True)

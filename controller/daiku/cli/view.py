@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from daiku.cli import failure, surroundings
+from daiku.cli import failure, lines, surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,7 +220,7 @@ def _print(found: "list[rows.Row]", waiting: int, notes: "Sequence[str]", output
     sums = rows.totals(found, waiting)
     if output is Format.JSON:
         for note in notes:
-            typer.echo(f"note: {note}", err=True)
+            lines.note(note)
         typer.echo(json.dumps(rows.to_json(found, sums), indent=1))
         return
     is_terminal = sys.stdout.isatty()

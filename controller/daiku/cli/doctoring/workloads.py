@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from daiku.cli import figures
 from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
 from daiku.model import labels, resources, selectors
@@ -31,8 +32,8 @@ def without_requests(evidence: Evidence) -> Iterator[Finding]:
             "pods-without-requests",
             Severity.WARNING,
             found,
-            f"{len(found)} workloads have pods that request no CPU or no memory: nodes are made as if they took "
-            "nothing, and get crowded",
+            f"{figures.count(len(found), 'workload')} with pods that request no CPU or no memory: nodes are made as if "
+            "these took nothing, and get crowded",
             "set resources.requests for cpu and memory, from what they use",
         )
 

@@ -1,0 +1,44 @@
+"""Sentences for people: on a terminal broken between words, elsewhere one line each, which programs can search."""
+
+import shutil
+import sys
+import textwrap
+from typing import Final
+
+import typer
+
+WIDTH_LEAST: Final = 40
+"""Columns; a terminal that says less is not believed."""
+
+
+def say(text: str, *, first: str = "", rest: str = "", err: bool = False) -> None:
+    """Print a sentence.
+
+    Args:
+        text: The sentence.
+        first: What stands before it.
+        rest: What stands before the lines that follow on a terminal.
+        err: On standard error.
+    """
+    typer.echo(folded(text, first=first, rest=rest, err=err), err=err)
+
+
+def folded(text: str, *, first: str = "", rest: str = "", err: bool = False) -> str:
+    """The sentence as `say` prints it."""
+    if not (sys.stderr if err else sys.stdout).isatty():
+        return f"{first}{text}"
+    width = max(shutil.get_terminal_size().columns, WIDTH_LEAST)
+    return textwrap.fill(
+        text,
+        width=width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        # Names that are too long for a line can still be copied.
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def note(text: str) -> None:
+    """Say what should be known of a result, on standard error."""
+    say(text, first="note: ", rest="  ", err=True)

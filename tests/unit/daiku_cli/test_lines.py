@@ -1,0 +1,26 @@
+import pytest
+
+from daiku.cli import lines
+
+SENTENCE = "node ip-10-0-1-7.eu-west-1.compute.internal waits for pods that cannot be anywhere else"
+
+
+def test_a_sentence_is_one_line_where_a_program_reads_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines.say(SENTENCE, first="- ", rest="  ")
+
+    assert capsys.readouterr().out == f"- {SENTENCE}\n"
+
+
+def test_a_sentence_is_broken_between_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    folded = lines.folded(SENTENCE, first="- ", rest="  ").splitlines()
+
+    assert folded[0] == "- node"
+    assert folded[1] == "  ip-10-0-1-7.eu-west-1.compute.internal"
+    assert all(line.startswith("  ") and len(line) <= 40 for line in folded[2:])
