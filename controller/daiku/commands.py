@@ -98,6 +98,15 @@ class DeleteNodeClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodRef:
+    """One pod, and no later one of its name."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchNode:
     """Change a Node's metadata and taints. None leaves a part as it is."""
 
@@ -112,6 +121,9 @@ class PatchNode:
     annotations: Mapping[str, str | None] | None = None
     taints: tuple[Taint, ...] | None = None
     """The whole list of taints after the change."""
+    nominates: tuple[PodRef, ...] = ()
+    """Pods for which kube-scheduler is to try this node first: it is told so before the change is made. A hint: a pod
+    that cannot be told is placed like any other."""
 
     @property
     def key(self) -> str:

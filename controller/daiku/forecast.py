@@ -141,7 +141,7 @@ def forecast(
         stop: Asked now and then whether what is best so far must do.
     """
     snapshot = _snapshot(objects, catalogue, settings)
-    pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
+    pods = snapshot.provisionable
     asked = problem.build(pods, snapshot, catalogue, preference_policy=settings.preference_policy)
     solved = solver.solve(
         asked,
@@ -299,7 +299,8 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot) -> list[str]:
     names = {each.meta.name: True for each in objects if isinstance(each, Node)}
     pods = [each for each in objects if isinstance(each, Pod) and not each.is_finished]
     astray = [pod for pod in pods if pod.node_name and pod.node_name not in names]
-    nominated = [pod for pod in snapshot.waiting if pod.nominated_node_name]
+    planned = {pod.meta.key: True for pod in snapshot.provisionable}
+    nominated = [p for p in snapshot.waiting if p.is_provisionable and p.meta.key not in planned]
     notes: list[str] = []
     if astray:
         notes.append(

@@ -99,9 +99,7 @@ def test_the_price_falls_strictly_with_every_step_and_by_more_than_the_moves_cos
 
 @SEARCH
 @given(WORLDS, st.data())
-def test_a_set_is_weighed_as_the_what_if_would_place_its_pods(
-    world: World, data: st.DataObject
-) -> None:
+def test_a_set_is_weighed_as_its_pods_would_land(world: World, data: st.DataObject) -> None:
     snapshot = world.snapshot()
     asked = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
     found, _ = candidates.find(snapshot, {}, {}, LATER)
@@ -109,15 +107,18 @@ def test_a_set_is_weighed_as_the_what_if_would_place_its_pods(
     goes = data.draw(st.lists(st.booleans(), min_size=len(movable), max_size=len(movable)))
     gone = np.array(goes, dtype=np.bool_)
 
-    weighed = keeping.question(asked, movable).weighed(gone)
+    question = keeping.question(asked, movable)
 
     names = frozenset(m.name for m, leaves in zip(movable, goes, strict=True) if leaves)
-    outcome = asked.without(names, new_nodes_most=0)
-    rest = asked.requests_of([p for u in outcome.unschedulable for p in u.pods])
+    moved = asked.counts_of(pod for name in sorted(names) for pod in asked.pods_on(name))
+    there = asked.takers(frozenset())
+    stays_of = np.array([[name not in names for name in there]], dtype=np.bool_)
+    (left_over,) = asked.landing(there).left_over(moved[None], stays_of)
+    rest = asked.whole.requests @ left_over
     stays = sum(m.usd_per_hour for m in movable if m.name not in names)
     moves = sum(m.moving_usd_per_hour for m in movable if m.name in names)
-    left = 1.01 * float(asked.bound().worth @ rest)
-    assert weighed == pytest.approx(stays + moves + left)
+    left = 1.01 * question.friction * float(asked.bound().worth @ rest)
+    assert question.weighed(gone) == pytest.approx(stays + moves + left)
 
 
 @SEARCH

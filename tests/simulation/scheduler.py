@@ -1,6 +1,7 @@
 """kube-scheduler, as far as the pods here ask for it: taints.
 
-Node labels and room. It binds a moment after it has decided.
+Node labels and room. It binds a moment after it has decided. A pod is tried first where it is nominated to, and its
+room is kept from others; whether a nomination that came to nothing is taken off depends on its version (1.35).
 
 Written without the controller's own rules on purpose: it is the one whose word counts.
 """
@@ -43,6 +44,8 @@ class Scheduler:
         self._api, self._clock, self._random = world.api, world.clock, world.random
         self._due = False
         self._assumed: dict[str, str] = {}
+        self._forgets = self._random.random() < 0.5
+        """Whether it takes off nominations that came to nothing."""
 
     def watch(self, change: Change) -> None:
         """Something changed; look again soon if anybody waits."""
@@ -62,6 +65,7 @@ class Scheduler:
         if not waiting:
             return
         used = self._used()
+        self._keep_room(waiting, used)
         for key in waiting:
             pod = self._api.find(PODS, key)
             if pod is not None:
@@ -79,10 +83,28 @@ class Scheduler:
                 room[1] += app.memory
         return used
 
+    def _keep_room(self, waiting: list[str], used: dict[str, list[int]]) -> None:
+        """Take the room of those that are nominated away from all others."""
+        for key in waiting:
+            self._take(used, self._nominated(self._api.objects[PODS][key]), key, 1)
+
+    def _nominated(self, pod: Json) -> str:
+        name = pod["status"].get("nominatedNodeName") or ""
+        return name if name in self._api.objects[NODES] else ""
+
+    def _take(self, used: dict[str, list[int]], name: str, key: str, sign: int) -> None:
+        app = self._world.workloads.apps[app_of(self._api.objects[PODS][key])]
+        room = used.setdefault(name, [0, 0])
+        room[0] += sign * app.cpu
+        room[1] += sign * app.memory
+
     def _place(self, key: str, pod: Json, used: dict[str, list[int]]) -> None:
         app = self._world.workloads.apps[app_of(pod)]
-        for name, node in self._api.objects[NODES].items():
-            room = self._world.allocatable(node)
+        nominated = self._nominated(pod)
+        self._take(used, nominated, key, -1)
+        nodes = self._api.objects[NODES]
+        for name in sorted(nodes, key=lambda each: each != nominated):
+            node, room = nodes[name], self._world.allocatable(nodes[name])
             taken = used.setdefault(name, [0, 0])
             if (
                 taken[0] + app.cpu <= room[0]
@@ -116,6 +138,8 @@ class Scheduler:
             return
 
     def _refuse(self, key: str, pod: Json) -> None:
+        if self._forgets and pod["status"].get("nominatedNodeName"):
+            self._api.patch(PODS, key, {"status": {"nominatedNodeName": ""}}, "scheduler", "status")
         if any(c["type"] == "PodScheduled" for c in pod["status"].get("conditions", ())):
             return
         refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}

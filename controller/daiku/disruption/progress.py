@@ -10,13 +10,13 @@ replacement was filled by others meanwhile is called off and not carried out all
 Source: Karpenter's disruption queue. It checks only before the replacements are made.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.disruption import candidates, marks, moves, record
+from daiku.disruption import candidates, joint, marks, moves, record
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.budgets import allowance as allowance_of
 from daiku.disruption.ground import Ground
@@ -53,6 +53,7 @@ def plan(ground: Ground) -> Progress:
     pdbs = Budgets.of(ground.snapshot.pdbs)
     open_ones: dict[str, Allowance] = {}
     weighed = False
+    short: list[Move] = []
     for move in ground.moves:
         if not move.staying or _is_being_written(move, ground):
             continue
@@ -71,17 +72,38 @@ def plan(ground: Ground) -> Progress:
         elif _waits(move, made, ground):
             continue
         elif move.record.method in _UNWEIGHED or _has_places(move, ground):
-            made.commands += _conclude(move, open_ones[reason], ground, is_right=True)
+            made.commands += _conclude(move, open_ones[reason], ground, Weighing())
+        elif joint.may_grow(move, ground):
+            short.append(move)
         elif weighed:
             made.wakes.append(ground.now + _SOON)
         else:
             weighed = True
             made.commands += _conclude(move, open_ones[reason], ground)
+    _together(short, open_ones, made, ground)
     for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
         made.commands += marks.let_off(
             (stray,), "CalledOff", "no disruption of this node is under way", ground.now
         )
     return made
+
+
+def _together(
+    short: Sequence[Move], open_ones: Mapping[str, Allowance], made: Progress, ground: Ground
+) -> None:
+    """Have repacks that lack room buy what they lack, or give one of them up."""
+    if not short or joint.are_growing(ground.moves):
+        return
+    bought = joint.weigh(short, ground)
+    if isinstance(bought, str):
+        # Without the least of them the others may still be right.
+        made.commands += _call_off(short[-1], "NoPlace", bought, ground)
+        made.wakes.append(ground.now + _SOON)
+        return
+    for move in short:
+        weighing = bought.get(move.record.id)
+        if weighing is not None:
+            made.commands += _conclude(move, open_ones[move.record.reason], ground, weighing)
 
 
 def _has_places(move: Move, ground: Ground) -> bool:
@@ -175,7 +197,7 @@ def _names(state_node: StateNode) -> tuple[str, ...]:
 
 
 def _conclude(
-    move: Move, allowance: Allowance, ground: Ground, *, is_right: bool = False
+    move: Move, allowance: Allowance, ground: Ground, known: Weighing | None = None
 ) -> Iterator[Command]:
     """Everyone is marked and every replacement is there: delete, make replacements, or call off.
 
@@ -183,7 +205,7 @@ def _conclude(
         move: One whose turn has come.
         allowance: What budgets leave.
         ground: This tick's view.
-        is_right: Whether it is known already that every pod has a place.
+        known: What is known already of its pods' places; None: they are looked for.
     """
     staying = move.staying
     refused = [s for s in staying if not allowance.take(s.nodepool)]
@@ -207,7 +229,7 @@ def _conclude(
         return
     surged = any(r.surged for s in staying if s.claim and (r := record.read(s.claim)))
     begun = replace(move, record=replace(move.record, surged=surged))
-    weighing = Weighing() if is_right else Weighing.of_move(begun, ground)
+    weighing = Weighing.of_move(begun, ground) if known is None else known
     if weighing.refusal:
         yield from _call_off(move, "NoPlace", weighing.refusal, ground)
     elif held.waiting and (held.looks or not weighing.new_nodes):

@@ -124,4 +124,4 @@ def _solved(asked: Keeping, gone: Mask) -> tuple[float, Outcome]:
     if outcome.refusal is not None:
         return np.inf, outcome
     kept = float(asked.price[~gone].sum()) + float(asked.moving[gone].sum())
-    return kept + outcome.new_usd_per_hour, outcome
+    return kept + asked.friction * outcome.new_usd_per_hour, outcome

@@ -109,12 +109,15 @@ class Together:
     _gone: frozenset[str] = frozenset()
     _made_usd_per_hour: float = 0.0
 
-    def weigh(self, nodes: Sequence[StateNode], made: Sequence[StateNode] = ()) -> Weighing:
+    def weigh(
+        self, nodes: Sequence[StateNode], made: Sequence[StateNode] = (), slack: float = 0.0
+    ) -> Weighing:
         """Whether the pods fit elsewhere and on any number of new nodes that are cheaper than these together.
 
         Args:
             nodes: Nodes that would go.
             made: Nodes that were made for them already, and are paid for.
+            slack: Share by which pods are taken for larger than they are.
         """
         names, there, known = _names(nodes), _names(made), self.world.usd_per_hour
         price = sum(known.get(name, 0.0) for name in names)
@@ -127,6 +130,7 @@ class Together:
             gone,
             below_usd_per_hour=self._made_usd_per_hour + price - moving,
             closed=self.ground.unquiet() - gone - there,
+            slack=slack,
         )
         refused = _refused(outcome)
         if refused is not None:

@@ -13,6 +13,7 @@ from daiku.events import Interrupted
 from daiku.lifecycle import (
     collection,
     consistency,
+    drain,
     drift,
     hydration,
     initialization,
@@ -76,6 +77,7 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             patch = draft.patch()
             if patch is not None:
                 made.commands.append(patch)
+    made.commands = drain.largest_first(made.commands, snapshot)
     surges = surge.on(snapshot, now)
     made.commands += surges.commands
     made.wakes += surges.wakes

@@ -3,10 +3,14 @@
 The Node is found by provider id, given the claim's labels, annotations, taints, owner and finalizer, and freed of the
 taint that kept pods away. Startup taints are put on once, here; whoever removes them removes them for good.
 
-Source: Karpenter's nodeclaim.lifecycle, registration.
+Nodes come up one after the other, and kube-scheduler fills whichever is there with whatever waits; a plan that is
+tight on several kinds of nodes falls apart so. So before the taint is taken off, the pods for which the node was made
+are nominated to it: kube-scheduler then tries them there first, and keeps their room from others.
+
+Source: Karpenter's nodeclaim.lifecycle, registration; KEP 5278 for nominations by others than kube-scheduler.
 """
 
-from daiku.commands import PatchNode
+from daiku.commands import PatchNode, PodRef
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints
 from daiku.model.node import Node
@@ -23,7 +27,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         draft.set("Registered", "True")
         nodes = snapshot.nodes_of.get(claim.provider_id, ())
         # A restored backup may know the claim as registered and its Node as it was born.
-        draft.commands += [_sync(n, claim) for n in nodes if _is_newborn(n)]
+        draft.commands += [_sync(n, claim, snapshot) for n in nodes if _is_newborn(n)]
         return
     nodes = snapshot.nodes_of.get(claim.provider_id, ())
     node = next(iter(nodes), None)
@@ -44,7 +48,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
                 f"Node {node.meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
                 "placed on it too early; let its user data register it with that taint",
             )
-        draft.commands.append(_sync(node, claim))
+        draft.commands.append(_sync(node, claim, snapshot))
 
 
 def _is_newborn(node: Node) -> bool:
@@ -56,7 +60,7 @@ def _is_newborn(node: Node) -> bool:
     )
 
 
-def _sync(node: Node, claim: NodeClaim) -> PatchNode:
+def _sync(node: Node, claim: NodeClaim, snapshot: Snapshot) -> PatchNode:
     marks = node.taints
     if node.meta.labels.get(labels.DO_NOT_SYNC_TAINTS) != "true":
         marks = taints.merge(taints.merge(marks, claim.taints), claim.startup_taints)
@@ -68,4 +72,18 @@ def _sync(node: Node, claim: NodeClaim) -> PatchNode:
         labels={**claim.meta.labels, labels.REGISTERED: "true"},
         annotations=dict(claim.meta.annotations),
         taints=taints.without(marks, (taints.UNREGISTERED,)),
+        nominates=_guests(node, claim, snapshot),
+    )
+
+
+def _guests(node: Node, claim: NodeClaim, snapshot: Snapshot) -> tuple[PodRef, ...]:
+    """Pods that wait and are expected on it, in the order of their keys."""
+    names, nominations = (claim.meta.name, node.meta.name), snapshot.nominations
+    expected = {p: True for p, n in nominations.items() if n.target in names and n.lost is None}
+    return tuple(
+        PodRef(namespace=pod.meta.namespace, name=pod.meta.name, uid=pod.meta.uid)
+        for pod in (snapshot.waiting if expected else ())
+        if pod.meta.key in expected
+        and pod.nominated_node_name != node.meta.name
+        and snapshot.is_provisionable(pod)
     )

@@ -97,11 +97,10 @@ class Pod:
 
     @property
     def is_provisionable(self) -> bool:
-        """Waits for a node that could be made for it."""
+        """Waits for a node that could be made for it, unless kube-scheduler makes room (`Snapshot.provisionable`)."""
         return (
             self.unschedulable
             and not self.node_name
-            and not self.nominated_node_name
             and self.is_active
             and not self.is_daemon
             and not self.is_mirror

@@ -8,18 +8,26 @@ Not planned for are pods that do not come back, and pods that hold their node up
 wait behind those, or for budgets that stay empty: room is paid for, so it is not kept for longer than `KEPT_MOST`, and
 who has not left by then is planned for when it has.
 
+Which of the rooms that are there they take is up to kube-scheduler, which does not pack; so it is asked where they
+would land (`scheduling.landing`), and only what is left over then is planned for.
+
 Source: Karpenter's GetReschedulablePods of deleting nodes. Unlike there, pods without an owner are left out: nothing
 makes them anew.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
+import numpy as np
+
 from daiku.model import condition
+from daiku.model.instance_type import Catalogue
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
+from daiku.scheduling import columns, landing, problem
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import record
@@ -51,6 +59,45 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
         for pod in _moving(state_node, budgets, now)
         if pod.meta.uid not in surged
     ]
+
+
+def landed(
+    pods: Sequence[Pod],
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    *,
+    taken: Mapping[str, Mapping[str, int]],
+    expected_on: Mapping[str, str],
+) -> dict[str, str]:
+    """Pods -> nodes that are ready, as kube-scheduler would level them; nobody when constraints between pods are about.
+
+    Args:
+        pods: Pods that will lose their nodes.
+        snapshot: Nodes and pods.
+        catalogue: What can be bought.
+        taken: What pods that are expected on a node already will ask of it, by the node's name.
+        expected_on: Those pods, and the name of their node.
+    """
+    if not pods:
+        return {}
+    asked = problem.build(pods, snapshot, catalogue, taken=taken, expected_on=expected_on)
+    if asked.topology is not None:
+        return {}
+    nodes = [snapshot.by_name[name] for name in asked.nodes.names]
+    ready = np.array([[s.is_initialized and s.node is not None for s in nodes]], dtype=np.bool_)
+    question = landing.of(
+        asked.resources,
+        asked.nodes.free,
+        columns.amounts(asked.resources, [s.used() for s in nodes]),
+        asked.nodes.hostable,
+        asked.requests,
+    )
+    homes: dict[str, str] = {}
+    for row, (amounts,) in question.landed(asked.counts[None], ready):
+        waiting = iter(asked.counted[row].pods)
+        for node, amount in zip(nodes, amounts.tolist(), strict=True):
+            homes |= dict.fromkeys(islice(waiting, amount), node.name)
+    return homes
 
 
 def _moving(state_node: StateNode, budgets: Budgets, now: datetime) -> Iterator[Pod]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
+from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
@@ -59,7 +60,7 @@ def plan(
         now: The time.
         stop: Asked now and then whether the cheapest nodes so far must do.
     """
-    pods = [pod for pod in snapshot.waiting if pod.is_provisionable]
+    pods = snapshot.provisionable
     leaves = leaving.find(snapshot, now)
     standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
     since = {each.pod.meta.key: each.since for each in leaves}
@@ -70,6 +71,7 @@ def plan(
             unschedulable=snapshot.unschedulable,
             wake_at=due_at if catalogue.version else None,
         )
+    standing = _with_landed(standing, since, snapshot, catalogue)
     asked = problem.build(
         standing.loose,
         snapshot,
@@ -97,6 +99,32 @@ def plan(
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
         wake_at=now + _RETRY if solved.unschedulable else None,
+    )
+
+
+def _with_landed(
+    standing: Standing,
+    leaving_since: Mapping[str, datetime],
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+) -> Standing:
+    """The same with pods that have not lost their nodes yet where kube-scheduler would put them."""
+    moving = {pod.meta.key: pod for pod in standing.loose if pod.meta.key in leaving_since}
+    homes = leaving.landed(
+        list(moving.values()),
+        snapshot,
+        catalogue,
+        taken=standing.taken,
+        expected_on=standing.placed,
+    )
+    taken = dict(standing.taken)
+    for pod, node in homes.items():
+        taken[node] = resources.add(taken.get(node, {}), moving[pod].requests)
+    return replace(
+        standing,
+        placed={**standing.placed, **homes},
+        taken=taken,
+        loose=tuple(pod for pod in standing.loose if pod.meta.key not in homes),
     )
 
 

@@ -18,8 +18,9 @@ from daiku.kube.record import Recorder
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.nodeclass import NodeClass
 from daiku.runtime import clock
-from daiku.telemetry import metrics
+from daiku.telemetry import log, metrics
 
+_log = log.get("carrier")
 T = TypeVar("T")
 
 
@@ -65,6 +66,7 @@ class Carrier:
                 _delete(self.client, path, command.uid)
             case commands.PatchNode():
                 path = kinds.NODES.object_path(command.name)
+                self._nominate(command)
                 found = encode.current(self.client.get(path))
                 self._send(path, encode.node_patches(command, found))
             case commands.DeleteNode():
@@ -125,6 +127,25 @@ class Carrier:
                 # Our own first step made this version.
                 patch["metadata"]["resourceVersion"] = version
             version = encode.current(self.client.patch(target, patch)).metadata.resource_version
+
+    def _nominate(self, command: commands.PatchNode) -> None:
+        """Tell kube-scheduler of the pods that are expected on a Node. A hint: the Node does not wait for it."""
+        for pod in command.nominates:
+            self._fence(command.key)
+            path = kinds.PODS.object_path(pod.name, pod.namespace)
+            try:
+                self.client.patch(f"{path}/status", encode.nomination(pod, command.name))
+            except (errors.NotFound, errors.Conflict):
+                # Gone, or another pod of the same name by now.
+                continue
+            except errors.KubeError as error:
+                _log.warning(
+                    "pods are not nominated to their node, kube-scheduler places them as it likes",
+                    node=command.name,
+                    pod=f"{pod.namespace}/{pod.name}",
+                    error=str(error),
+                )
+                return
 
     def _launch(self, command: commands.Launch) -> Sequence[events.Event]:
         claim = command.node_claim

@@ -25,7 +25,7 @@ from daiku.scheduling.preferences import Policy
 
 IGNORED: Final[Mapping[str, str]] = {
     "node_name": "only pods without a node are classed",
-    "nominated_node_name": "kube-scheduler is about to make room itself: such a pod is not provisionable",
+    "nominated_node_name": "a hint for kube-scheduler; a pod for which it makes room is not provisionable",
     "phase": "provisionable pods are pending",
     "unschedulable": "true of every provisionable pod",
     "ready": "false of every provisionable pod",

@@ -25,10 +25,11 @@ import numpy as np
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.scheduling import editing, narrowing, prices, problem, solver, worths
+from daiku.scheduling import editing, landing, narrowing, prices, problem, solver, worths
 from daiku.scheduling.bound import Bound
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.columns import Ints, Mask
+from daiku.scheduling.landing import Landing
 from daiku.scheduling.outcome import Outcome, Refusal
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.problem import Problem
@@ -74,6 +75,7 @@ class WhatIf:
         new_nodes_most: int | None = None,
         below_usd_per_hour: float | None = None,
         closed: frozenset[str] = frozenset(),
+        slack: float = 0.0,
     ) -> Outcome:
         """Where the reschedulable pods of the nodes would go.
 
@@ -85,6 +87,7 @@ class WhatIf:
                 comes of them. With it a new node is of one capacity type only, so that a shortage of spot makes the
                 launch fail and does not buy something dearer.
             closed: Other nodes that shall take no pod.
+            slack: Share by which pods are taken for larger than they are, for what kube-scheduler will not fill.
 
         Raises:
             KeyError: A name is not that of a node in the snapshot.
@@ -105,6 +108,8 @@ class WhatIf:
                 closed=np.array(sorted(shut), dtype=np.intp),
                 gone=positions,
             )
+            if slack:
+                asked = replace(asked, requests=(asked.requests * (1 + slack)).astype(np.int64))
             solved = solver.solve(
                 asked,
                 per_node_usd_per_hour=self.settings.per_node_cost_usd_per_hour,
@@ -161,10 +166,30 @@ class WhatIf:
         names = sorted(self._column, key=lambda name: self._column[name])
         return [n for n in names if n not in closed and self._column[n] not in self._closed]
 
-    def room_on(self, names: Sequence[str]) -> tuple[Ints, Mask]:
-        """What each of these takers has left, shape (R, names), and which class each may host, shape (C, names)."""
-        chosen = np.array([self._column[name] for name in names], dtype=np.intp)
-        return self.whole.nodes.free[:, chosen], self.whole.nodes.hostable[:, chosen]
+    def landing(self, names: Sequence[str], new_nodes: Sequence[NewNode] = ()) -> Landing:
+        """Where kube-scheduler would put pods, on these takers and on nodes that are still to be made."""
+        whole, chosen = self.whole, np.array([self._column[n] for n in names], dtype=np.intp)
+        # A class may go wherever it may when it has given up what it merely prefers.
+        hostable: Mask = np.zeros_like(whole.nodes.hostable)
+        np.logical_or.at(hostable, whole.origin, whole.nodes.hostable)
+        held = np.array([self.requests_of(self.pods_on(n)) for n in names], dtype=np.int64)
+        rooms = [self._room_of(node) for node in new_nodes]
+        return landing.of(
+            whole.resources,
+            np.column_stack([whole.nodes.free[:, chosen], *(room for room, _ in rooms)]),
+            np.column_stack(
+                [held.reshape(len(names), len(whole.resources)).T, *(0 * room for room, _ in rooms)]
+            ),
+            np.column_stack([hostable[:, chosen], *(lets_in for _, lets_in in rooms)]),
+            whole.requests,
+        )
+
+    def _room_of(self, node: NewNode) -> tuple[Ints, Mask]:
+        """What a new node of its cheapest type has for pods, shape (R,), and which class it may host, shape (C,)."""
+        made_of = next(t for t in self.whole.templates if t.pool.meta.name == node.pool.meta.name)
+        index = [each.name for each in made_of.types.types].index(node.types[0].name)
+        lets_in = [not h.refused and bool(h.compatible[index]) for h in made_of.hostings]
+        return made_of.allocatable[:, index], np.array(lets_in, dtype=np.bool_)
 
     def narrowed(
         self, node: NewNode, *, capacity_type: str, below_usd_per_hour: float = np.inf
@@ -266,7 +291,7 @@ def prepare(
     expected = {pod: names[on] for pod, on in placements.items() if on in names}
     leaving = [s for s in snapshot.state_nodes if s.is_leaving]
     loose = [
-        *(p for p in snapshot.waiting if p.is_provisionable and p.meta.key not in placements),
+        *(p for p in snapshot.provisionable if p.meta.key not in placements),
         *(p for s in leaving for p in s.reschedulable),
     ]
     loose = [pod for pod in loose if pod.meta.key not in placements]

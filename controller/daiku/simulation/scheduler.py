@@ -3,8 +3,10 @@
 Most pods only ask for resources, labels and tolerance of taints; for them the node with the most room left is looked
 up, as kube-scheduler's default scoring does. Those that would rather be spread (ScheduleAnyway) go where the fewest
 like them are, and then by room. Pods that must be spread, or go with or apart from others, are placed by the scheduling
-engine itself, on the nodes that are there.
-Source: kube-scheduler's NodeResourcesFit, LeastAllocated, and PodTopologySpread, which weighs twice as much.
+engine itself, on the nodes that are there. A pod that is nominated to a node is tried there first, and its room is kept
+from pods that do not matter more. Taints of effect PreferNoSchedule are avoided wherever that is possible.
+Source: kube-scheduler's LeastAllocated and BalancedAllocation (of two resources together: the one that is fuller
+counts), TaintToleration, which weighs three times as much, and PodTopologySpread, which weighs twice as much.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,14 +34,27 @@ class Room:
     lets_in: dict[int, bool]
     """Template of pods -> whether labels and taints let it in."""
 
-    def share_left(self, requests: Mapping[str, int]) -> float:
-        """How empty it would still be, 0 to 1: the mean of cpu and memory."""
+    def admits(self, template: Pod) -> bool:
+        """Whether labels and taints let pods of a template in."""
+        key = id(template)
+        if key not in self.lets_in:
+            self.lets_in[key] = admits(self.node, self.known, template)
+        return self.lets_in[key]
+
+    def avoided_by(self, template: Pod) -> int:
+        """How many taints pods of a template would rather not put up with."""
+        soft = (t for t in self.node.taints if t.effect == "PreferNoSchedule")
+        return sum(not taints.tolerates(template.tolerations, taint) for taint in soft)
+
+    def fullness(self, requests: Mapping[str, int]) -> float:
+        """How full it would be, 0 to 1, of cpu or memory, whichever is fuller."""
         total, free = self.node.allocatable, self.free
-        return sum(
-            (free.get(r, 0) - requests.get(r, 0)) / total[r]
+        shares = [
+            1 - (free.get(r, 0) - requests.get(r, 0)) / total[r]
             for r in (resources.CPU, resources.MEMORY)
             if total.get(r)
-        )
+        ]
+        return max(shares, default=0.0)
 
 
 @dataclass(slots=True)
@@ -78,6 +93,8 @@ class Scheduler:
         self._labels: dict[str, Mapping[str, str]] = {}
         self._templates: dict[int, Pod] = {}
         self._plain: dict[int, bool] = {}
+        self._guests: dict[str, dict[str, Pod]] = {}
+        """Node -> pods that wait and are nominated to it, by key."""
 
     def see(self, node: Node) -> None:
         """A Node is there, or looks different."""
@@ -108,6 +125,7 @@ class Scheduler:
             domain = where.get(wish.spread.key)
             if domain is not None and wish.has(pod):
                 wish.inside[domain] = wish.inside.get(domain, 0) - sign
+        self._guests.get(name, {}).pop(pod.meta.key, None)
         room = self.rooms.get(name)
         if room is not None:
             for resource, amount in pod.requests.items():
@@ -135,19 +153,46 @@ class Scheduler:
         """The node that a plain pod likes best: fewest like it, then most room; None when none has enough room."""
         key, requests = id(template), pod.requests
         wishes = self._wishes.get(key, ())
-        found: tuple[float, float, str] | None = None
+        found: tuple[int, float, float, str] | None = None
         for name, room in self.rooms.items():
-            free = room.free
+            free = self._free(name, room, pod)
             if any(amount > free.get(r, 0) for r, amount in requests.items()):
                 continue
-            lets_in = room.lets_in.get(key)
-            if lets_in is None:
-                lets_in = room.lets_in[key] = admits(room.node, room.known, template)
-            if lets_in:
-                rank = (_company(wishes, room.node), -room.share_left(requests), name)
+            if room.admits(template):
+                avoided = room.avoided_by(template)
+                rank = (avoided, _company(wishes, room.node), room.fullness(requests), name)
                 if found is None or rank < found:
                     found = rank
-        return found[2] if found is not None else None
+        return found[3] if found is not None else None
+
+    def nominate(self, pods: Iterable[Pod]) -> None:
+        """These pods wait; those of them that are nominated to a node that is there have their room kept."""
+        self._guests = {}
+        for pod in pods:
+            if pod.nominated_node_name in self.rooms:
+                self._guests.setdefault(pod.nominated_node_name, {})[pod.meta.key] = pod
+
+    def nominated(self, pod: Pod, template: Pod) -> str | None:
+        """The node that a pod is nominated to, when it can go there."""
+        name = pod.nominated_node_name
+        room = self.rooms.get(name)
+        if room is None or not room.admits(template):
+            return None
+        free = self._free(name, room, pod)
+        fits = all(amount <= free.get(r, 0) for r, amount in pod.requests.items())
+        return name if fits and self.is_plain(template) else None
+
+    def _free(self, name: str, room: Room, pod: Pod) -> Mapping[str, int]:
+        """What is left on a node for a pod."""
+        guests = self._guests.get(name)
+        if not guests:
+            return room.free
+        others = [
+            other.requests
+            for other in guests.values()
+            if other.priority >= pod.priority and other.meta.key != pod.meta.key
+        ]
+        return resources.subtract(room.free, resources.add(*others)) if others else room.free
 
     def together(self, pods: Sequence[Pod], snapshot: Snapshot) -> dict[str, str]:
         """Nodes for pods with constraints between each other: pod -> node, in an order in which they can be bound."""

@@ -232,6 +232,8 @@ class World:
                 self._store.delete_claim(command.name, now)
             case commands.PatchNode():
                 node = self._store.nodes[command.name]
+                for pod in command.nominates:
+                    self.workloads.nominate(f"{pod.namespace}/{pod.name}", command.name)
                 if self._store.patch_node(command):
                     self._fleet.bury(command.name, node)
             case commands.DeleteNode():
@@ -267,14 +269,17 @@ class World:
         if not (work.waiting and work.fresh):
             return
         work.fresh = False
-        order = sorted(
-            work.waiting.values(), key=lambda w: (-w.pod.priority, w.made, w.pod.meta.name)
-        )
+        # Those of one moment in the order in which they were made.
+        order = sorted(work.waiting.values(), key=lambda w: (-w.pod.priority, w.made))
         refused: dict[int, bool] = {}
         together: list[Running] = []
+        self._scheduler.nominate(each.pod for each in order)
         for each in order:
             key = id(each.template)
-            if not self._scheduler.is_plain(each.template):
+            nominated = self._scheduler.nominated(each.pod, each.template)
+            if nominated is not None:
+                self._bind(each, nominated)
+            elif not self._scheduler.is_plain(each.template):
                 together.append(each)
             elif key in refused:
                 # What one pod of a template finds no node for, none does.

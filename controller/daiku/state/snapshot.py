@@ -129,9 +129,29 @@ class Snapshot:
         """The NodePool called `name`, or None."""
         return next((pool for pool in self.node_pools if pool.meta.name == name), None)
 
+    @property
+    def provisionable(self) -> list[Pod]:
+        """Pods that wait for a node that could be made for them, in the order of their keys."""
+        return [pod for pod in self.waiting if self.is_provisionable(pod)]
+
+    def is_provisionable(self, pod: Pod) -> bool:
+        """Whether it waits for a node, and kube-scheduler is not making room for it."""
+        return pod.is_provisionable and not self._is_preempting(pod)
+
     def instance_of(self, claim: NodeClaim) -> str:
         """Provider id of its instance, even if the NodeClaim does not name it; empty when none is known."""
         return claim.provider_id or self.unnamed.get(claim.meta.name, "")
+
+    def _is_preempting(self, pod: Pod) -> bool:
+        """Whether kube-scheduler makes room for it: pods that matter less are leaving the node it is nominated to.
+
+        Source: Karpenter takes every nominated pod for one of these. But a nomination may be a hint of where to look
+        first, ours for one, and from Kubernetes 1.35 on such a hint stays on a pod that finds no room there.
+        """
+        node = self.by_name.get(pod.nominated_node_name)
+        return node is not None and any(
+            p.meta.deleted is not None and p.priority < pod.priority for p in node.pods
+        )
 
     def is_held(self, key: str) -> bool:
         """Whether a command of this key is under way, or not to be repeated yet."""

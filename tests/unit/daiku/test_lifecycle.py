@@ -20,6 +20,7 @@ from daiku.lifecycle import plan
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
 from daiku.model.taints import Taint
+from daiku.report import Report
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
 
@@ -89,6 +90,26 @@ def test_a_node_that_joins_gets_what_its_claim_says_and_loses_the_taint_of_its_b
     assert patch.labels == {**claim.meta.labels, labels.REGISTERED: "true"}
     assert patch.annotations == {"note": "x"}
     assert patch.taints == (GPU, CNI)
+
+
+def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_pods() -> None:
+    fresh = {"registered": False, "initialized": False, "taints": [taints.UNREGISTERED]}
+    cluster = build.cluster(
+        LAUNCHED,
+        build.node(claim=LAUNCHED, **fresh),
+        build.pod("guest"),
+        build.pod("told", nominated_node_name="node-default-aaaaa"),
+        build.pod("elsewhere"),
+        build.pod("stranger"),
+        build.node_pool(),
+        build.node_class(),
+    )
+    name = LAUNCHED.meta.name
+    expected = {f"default/{pod}": name for pod in ("guest", "told", "gone")}
+    expected["default/elsewhere"] = "another"
+    cluster.planned(Report(placements=expected), build.NOW)
+
+    assert [pod.name for pod in node_patch(commands(cluster)).nominates] == ["guest"]
 
 
 def test_a_node_that_looks_after_its_own_taints_keeps_them() -> None:

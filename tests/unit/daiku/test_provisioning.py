@@ -75,15 +75,30 @@ def test_an_open_batch_is_waited_for() -> None:
     "pod",
     [
         build.pod(unschedulable=False),
-        build.pod(nominated_node_name="other"),
         build.pod(owner="DaemonSet"),
         build.pod(owner="Node"),
         build.pod(deleted=NOW),
     ],
-    ids=["not tried yet", "preempting", "daemon", "static", "going"],
+    ids=["not tried yet", "daemon", "static", "going"],
 )
 def test_pods_that_no_new_node_would_help_are_left_alone(pod: Object) -> None:
     assert provision(world(pod, build.node_pool())).commands == ()
+
+
+def test_a_pod_for_which_kube_scheduler_makes_room_is_left_alone_until_that_has_come_to_nothing() -> (
+    None
+):
+    guest = build.pod("guest", nominated_node_name="full", priority=10)
+    node = build.node("full")
+    victim = build.pod("victim", node="full", cpu="4", priority=1)
+
+    def made(*there: Object) -> int:
+        return len(provision(world(guest, node, *there, build.node_pool())).commands)
+
+    assert made(build.pod("victim", node="full", cpu="4", priority=1, deleted=NOW)) == 0
+    assert made(victim) == 1, "a hint that came to nothing"
+    equal = build.pod("victim", node="full", cpu="4", priority=10, deleted=NOW)
+    assert made(equal) == 1, "nobody is evicted for an equal"
 
 
 def test_before_the_first_catalogue_nothing_is_planned() -> None:

@@ -138,6 +138,8 @@ class World:
             case commands.PatchNodeClaim():
                 self._patch_claim(command)
             case commands.PatchNode():
+                for pod in command.nominates:
+                    self._nominate(pod, command.name)
                 self._patch_node(command)
             case commands.PatchNodePool():
                 self._patch_pool(command)
@@ -284,6 +286,11 @@ class World:
         meta = replace(meta, labels={k: v for k, v in merged.items() if v is not None})
         marks = node.taints if patch.taints is None else patch.taints
         self.put(replace(node, meta=meta, taints=marks))
+
+    def _nominate(self, pod: commands.PodRef, node: str) -> None:
+        found = self.objects.get((Pod, f"{pod.namespace}/{pod.name}"))
+        if isinstance(found, Pod) and found.meta.uid == pod.uid and not found.node_name:
+            self.put(replace(found, nominated_node_name=node))
 
     def _patch_pool(self, patch: commands.PatchNodePool) -> None:
         pool = self._current(NodePool, patch.name, patch.resource_version)

@@ -106,9 +106,10 @@ def test_limits_hold() -> None:
 
 def test_what_is_not_counted_on_is_said() -> None:
     astray = build.pod("lost", node="gone")
-    nominated = build.pod("guest", nominated_node_name="n")
+    nominated = build.pod("guest", nominated_node_name="n", priority=10)
+    victim = build.pod("victim", node="n", deleted=build.NOW)
 
-    assert made(astray, nominated).notes == (
+    assert made(astray, nominated, victim, build.node("n")).notes == (
         "pods on nodes that are not in the input, not planned: 1, such as default/lost on gone",
         "pods for which kube-scheduler makes room itself, not planned: 1",
     )

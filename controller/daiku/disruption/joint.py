@@ -1,0 +1,81 @@
+"""Repacks under way that lack room, weighed as one: what they have to buy, and who buys it.
+
+The problem: weighed by itself, each takes the room that is left, and the nodes that others were made for, as its own;
+when all have bought what they lack, some of it is filled with others' pods, and they buy again. The idea: what all of
+them lack is looked for at once, and nothing more is bought while something is still coming up.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from daiku.disruption.ground import Ground
+from daiku.disruption.moves import Move
+from daiku.disruption.weighing import PATIENCE, Together, Weighing
+from daiku.scheduling.solution import NewNode
+from daiku.scheduling.whatif import WhatIf
+
+_SLACKS: Final = (0.02, 0.04, 0.08)
+"""Shares by which pods are taken for larger than they are, one after the other, until all would land."""
+
+
+def may_grow(move: Move, ground: Ground) -> bool:
+    """Whether it is one of those that are weighed together: a repack that may still make nodes."""
+    return (
+        move.record.method == "repack"
+        and not move.record.surged
+        and (not move.replacements or move.is_younger_than(PATIENCE, ground.now))
+    )
+
+
+def are_growing(moves: Sequence[Move]) -> bool:
+    """Whether replacements of repacks are still coming up."""
+    repacks = (move for move in moves if move.record.method == "repack")
+    return any(not s.is_initialized for move in repacks for s in move.replacements)
+
+
+def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
+    """What each of these moves does now, by its id, those left out that wait for others' nodes; or why all are wrong.
+
+    Args:
+        short: Moves of which all replacements are there and not all pods have room, the oldest first.
+        ground: This tick's view.
+    """
+    nodes = [s for move in short for s in move.staying]
+    made = [s for move in short for s in move.replacements]
+    others = ground.members - {s.claim_name for s in nodes}
+    world = ground.world_with(others)
+    names = frozenset(s.name for s in nodes)
+    weighing = Together(world, ground).weigh(nodes, made)
+    if weighing.refusal:
+        return weighing.refusal
+    if made and world.whole.topology is None and not _left_over(names, (), world, ground):
+        weighing = Weighing()
+    for slack in _SLACKS:
+        if not weighing.new_nodes or not _left_over(names, weighing.new_nodes, world, ground):
+            break
+        wider = Together(world, ground).weigh(nodes, made, slack)
+        if wider.refusal:
+            break
+        weighing = wider
+    if not weighing.new_nodes:
+        return {move.record.id: Weighing() for move in short}
+    pods_of = {
+        move.record.id: dict.fromkeys(p.meta.key for s in move.staying for p in s.reschedulable)
+        for move in short
+    }
+    shares: dict[str, list[NewNode]] = {}
+    for node in weighing.new_nodes:
+        # The first of those that send the most pods there.
+        buyer = max(pods_of, key=lambda each: sum(pod in pods_of[each] for pod in node.pods))
+        shares.setdefault(buyer, []).append(node)
+    return {each: Weighing(new_nodes=tuple(nodes)) for each, nodes in shares.items()}
+
+
+def _left_over(
+    gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf, ground: Ground
+) -> bool:
+    """Whether kube-scheduler, as it goes about it, would find no room for some of the pods."""
+    takers = world.takers(ground.unquiet() | gone)
+    question = world.landing(takers, new_nodes)
+    moved = world.counts_of(pod for name in sorted(gone) for pod in world.pods_on(name))
+    return bool(question.left_over(moved[None]).any())
