@@ -7,6 +7,7 @@ that, people may ask for a node's replacement (`daiku roll`).
 Source: Karpenter's nodeclaim.disruption (drift), and its AWS provider's IsDrifted.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import Final
 from daiku.cloud.provider import Instance
 from daiku.lifecycle import node_class_drift
 from daiku.lifecycle.draft import Draft
-from daiku.model import labels, nodepool_hash
+from daiku.model import labels, memo, nodepool_hash
 from daiku.model.condition import find
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
 from daiku.model.nodeclaim import NodeClaim
@@ -41,8 +42,8 @@ class Standard:
     """NodePool -> hash of its template."""
     instances: dict[str, Instance] = field(default_factory=dict[str, Instance])
     """By provider id."""
-    types: dict[NodeClassRef, dict[str, InstanceType]] = field(
-        default_factory=dict[NodeClassRef, "dict[str, InstanceType]"]
+    types: Mapping[NodeClassRef, Mapping[str, InstanceType]] = field(
+        default_factory=dict[NodeClassRef, Mapping[str, InstanceType]]
     )
 
     @classmethod
@@ -55,7 +56,7 @@ class Standard:
             pools={pool.meta.name: pool for pool in snapshot.node_pools},
             hashes={p.meta.name: nodepool_hash.of(p.template) for p in snapshot.node_pools},
             instances={i.provider_id: i for i in listed},
-            types={r: {t.name: t for t in ts} for r, ts in catalogue.instance_types.items()},
+            types=_by_name(catalogue),
         )
 
 
@@ -84,8 +85,7 @@ def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
     version = claim.meta.annotations.get(labels.NODEPOOL_HASH_VERSION)
     if then is not None and version == nodepool_hash.VERSION and then != now:
         return "NodePoolDrifted", f"the template of NodePool {pool.meta.name} has changed"
-    known = tuple(sorted(claim.meta.labels.items()))
-    differs = _differs(known, pool.template.requirements)
+    differs = _differs(_labels_of(claim), pool.template.requirements)
     if differs:
         return "RequirementsDrifted", f"NodePool {pool.meta.name} asks for {differs} now"
     types = standard.types.get(pool.template.node_class)
@@ -101,6 +101,16 @@ def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
     of_class = node_class_drift.drift_reason(claim, node_class, instance)
     named = f"{node_class.ref.kind} {node_class.ref.name}"
     return (of_class, f"it is no longer what {named} asks for") if of_class else None
+
+
+@memo.by_identity(4)
+def _by_name(catalogue: Catalogue) -> Mapping[NodeClassRef, Mapping[str, InstanceType]]:
+    return {ref: {t.name: t for t in types} for ref, types in catalogue.instance_types.items()}
+
+
+@memo.by_identity(16_384)
+def _labels_of(claim: NodeClaim) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(claim.meta.labels.items()))
 
 
 @lru_cache(maxsize=16384)

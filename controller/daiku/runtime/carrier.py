@@ -6,7 +6,10 @@ this process still leads.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
+
+from prometheus_client import Counter, Summary
 
 from daiku import commands, events
 from daiku.api import encode, kinds
@@ -207,6 +210,12 @@ def _delete(client: Client, path: str, uid: str) -> None:
 
 def count(command: commands.Command, outcome: str, seconds: float) -> None:
     """Count a command that ended."""
-    name = type(command).__name__
-    metrics.COMMANDS.labels(name, outcome).inc()
-    metrics.COMMAND_SECONDS.labels(name).observe(seconds)
+    commands_ended, lasted = _counters(type(command).__name__, outcome)
+    commands_ended.inc()
+    lasted.observe(seconds)
+
+
+@cache
+def _counters(name: str, outcome: str) -> tuple[Counter, Summary]:
+    """Looking them up by their labels takes longer than counting."""
+    return metrics.COMMANDS.labels(name, outcome), metrics.COMMAND_SECONDS.labels(name)

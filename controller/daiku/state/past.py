@@ -136,6 +136,8 @@ class Memory:
     def at(self, now: datetime) -> Past:
         """What is remembered at `now`; what is older is forgotten."""
         self._since = self._since or now
+        if not (self._evictions or self._lives):
+            return Past(since=self._since)
         old = [uid for uid, (_, last) in self._evictions.items() if now - last > 2 * RESIDENCY]
         for uid in old:
             del self._evictions[uid]

@@ -37,10 +37,13 @@ def packed(tables: Tables) -> Fleet:
     prices = tables.prices[columns[nodes]]
     cost = np.zeros(len(taken))
     last = np.zeros(len(taken), dtype=np.int64)
+    fits = np.ones((len(taken), len(nodes)), dtype=np.bool_)
+    for amounts in taken.T:
+        fits &= amounts[nodes] <= amounts[:, None]
     for state in range(1, len(taken)):
-        # States are numbered in mixed radix, so the number of what remains is a difference.
-        fits = (taken[nodes] <= taken[state]).all(axis=1)
-        total = np.where(fits, prices + cost[state - nodes * fits], np.inf)
+        # States are numbered in mixed radix, so the number of what remains is a difference; where a node does not fit
+        # it is a number that means nothing.
+        total = np.where(fits[state], prices + cost[state - nodes], np.inf)
         best = int(np.argmin(total))
         cost[state], last[state] = total[best], nodes[best]
     fleet = Fleet()
