@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import advice
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
 from daiku.disruption import consolidation
 from daiku.events import Object
@@ -39,17 +40,6 @@ _PASSING: Final = frozenset(
     {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "Settling", "TooYoung", "Waits"}
 )
 """Why a node is kept now and may not be in a minute, although nothing happens."""
-CHANGES: Final[Mapping[str, str]] = {
-    "InsufficientResources": "ask for less, or let the NodePool use larger instance types",
-    "RequirementsNotMet": "drop the node selector or affinity that it names, or add what it asks for to the NodePool",
-    "TaintNotTolerated": "add the toleration to the pods, or take the taint off the NodePool",
-    "NoOffering": "allow more zones, capacity types or instance types; what is sold out is tried again after 3 minutes",
-    "LimitExceeded": "raise spec.limits of the NodePool",
-    "MinValuesNotMet": "lower minValues, or allow more instance types",
-    "NodePoolNotReady": "mend what the NodePool's condition Ready names",
-    "NoNodePool": "create a NodePool",
-}
-"""Reason of a blocker -> what would change it."""
 
 
 _Decided = tuple[Mapping[str, Kept], Mapping[str, str], str]
@@ -152,7 +142,10 @@ def node(question: Question, name: str) -> Explanation:
         return _said(f"Node {name} is about to go.", facts, [goes])
     if why is None:
         return _said(f"Node {name} is kept: nothing speaks for taking it away.", facts)
-    return _said(f"Node {name} is still here: {why.reason}.", facts, [why.message, *apart])
+    remedies = [advice.KEPT[why.reason]] if why.reason in advice.KEPT else []
+    return _said(
+        f"Node {name} is still here: {why.reason}.", facts, [why.message, *apart], remedies
+    )
 
 
 def node_pool(question: Question, name: str) -> Explanation:
@@ -185,7 +178,7 @@ def node_pool(question: Question, name: str) -> Explanation:
             f"NodePool {name} is not ready: no node is made for it.",
             facts,
             [why],
-            [CHANGES["NodePoolNotReady"]],
+            [advice.WAITING["NodePoolNotReady"]],
         )
     made = forecast(question.objects, question.catalogue, question.settings)
     return _of_pool(found, made, _decided(cluster, question), own, facts)
@@ -203,13 +196,17 @@ def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Expla
                 ("capacity type", new.capacity_type),
                 ("zones", ", ".join(new.zones)),
                 ("price", _price(new.usd_per_hour)),
-                ("shares it with", f"{len(new.pods) - 1} other pods"),
+                ("shares it with", _counted(len(new.pods) - 1, "other pod")),
             ]
             return _said(f"Pod {key} gets a new node of NodePool {new.nodepool}.", facts)
     for each in made.unschedulable:
         if key in each.pods:
             others = len(each.pods) - 1
-            facts += [("alike", f"{others} other pods wait for the same reasons")] if others else []
+            facts += (
+                [("alike", f"{_counted(others, 'other pod')} waiting for the same reasons")]
+                if others
+                else []
+            )
             return _said(
                 f"Pod {key} fits nowhere.",
                 facts,
@@ -231,7 +228,12 @@ def _of_pool(
     new = [node for node in made.new_nodes if node.nodepool == name]
     refused = [b for each in made.unschedulable for b in each.blockers if b.nodepool == name]
     facts += (
-        [("would make", f"{len(new)} nodes for {sum(len(n.pods) for n in new)} pods")]
+        [
+            (
+                "would make",
+                f"{_counted(len(new), 'node')} for {_counted(sum(len(n.pods) for n in new), 'pod')}",
+            )
+        ]
         if new
         else []
     )
@@ -242,7 +244,9 @@ def _of_pool(
         elif state_node.claim_name in kept:
             reason = kept[state_node.claim_name].reason
             counted[reason] = counted.get(reason, 0) + 1
-    facts += [(f"kept, {reason}", f"{count} nodes") for reason, count in sorted(counted.items())]
+    facts += [
+        (f"kept, {reason}", _counted(count, "node")) for reason, count in sorted(counted.items())
+    ]
     moves = sorted({why for claim, why in going.items() if any(s.claim_name == claim for s in own)})
     reasons = [*([repacked] if repacked else []), *moves, *dict.fromkeys(str(b) for b in refused)]
     return _said(f"NodePool {name} is ready.", facts, reasons, _remedies(refused))
@@ -341,11 +345,17 @@ def _conditions(found: StateNode) -> list[str]:
 
 
 def _remedies(blockers: Sequence[Blocker]) -> list[str]:
-    return list(dict.fromkeys(CHANGES[b.reason] for b in blockers if b.reason in CHANGES))
+    return list(
+        dict.fromkeys(advice.WAITING[b.reason] for b in blockers if b.reason in advice.WAITING)
+    )
 
 
 def _price(usd: float | None) -> str:
     return "unknown" if usd is None else f"${usd:.4f} an hour, ${730 * usd:,.0f} a month"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(names: Sequence[str]) -> str:

@@ -50,6 +50,8 @@ class Snapshot:
     """What is not in it, and why."""
     summary: str
     """How many objects of which kind."""
+    why_no_types: str = ""
+    """Why it holds no instance types; empty when it does."""
 
 
 def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> Snapshot:
@@ -84,9 +86,11 @@ def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> S
     except (credentials.NoClusterError, errors.KubeError) as error:
         raise CaptureError(str(error)) from error
     step("reading instance types", len(wanted), len(wanted) + 1)
+    why_no_types = ""
     try:
         objects += _catalogue(objects, environ, client)
     except _NoCatalogueError as error:
+        why_no_types = str(error)
         notes.append(
             f"no instance types in it, so `daiku plan` needs --instance-types with it: {error}"
         )
@@ -94,6 +98,7 @@ def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> S
     return Snapshot(
         content=b'{"apiVersion":"v1","kind":"List","metadata":{},"items":[\n' + lines + b"\n]}\n",
         notes=tuple(notes),
+        why_no_types=why_no_types,
         summary=", ".join(f"{kind} {count}" for kind, count in counts.items() if count),
     )
 

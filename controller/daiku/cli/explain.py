@@ -50,7 +50,9 @@ def explain(
     kind: Annotated[Kind, typer.Argument(help="What it is.")],
     name: Annotated[str, typer.Argument(help="Its name; a node is known by its NodeClaim's too.")],
     *,
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Of a pod.")] = "default",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", metavar="NAME", help="Of a pod.")
+    ] = "default",
     source: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,6 +107,7 @@ def _question(
     from daiku.settings import Settings  # noqa: PLC0415
 
     problems: list[str] = []
+    why_no_types = ""
     if source:
         contents = files.read(
             source, sys.stdin.buffer, lambda name: shown.step(f"reading {name}", 0, 1), problems
@@ -114,10 +117,17 @@ def _question(
         from daiku.cli import capture  # noqa: PLC0415
 
         try:
-            contents = [("cluster", capture.take(surroundings.environ(), shown.step).content)]
+            taken = capture.take(surroundings.environ(), shown.step)
         except capture.CaptureError as error:
             raise ManifestError([str(error)]) from error
-    objects, catalogue = planning.cluster(contents, instance_types, problems)
+        contents, why_no_types = [("cluster", taken.content)], taken.why_no_types
+    try:
+        objects, catalogue = planning.cluster(contents, instance_types, problems)
+    except ManifestError as error:
+        if not why_no_types:
+            raise
+        why = f"what the cluster's nodes can be made of cannot be read: {why_no_types}"
+        raise ManifestError([f"{why}. Or give it with --instance-types FILE"]) from error
     if problems:
         raise ManifestError(problems)
     settings = Settings()

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from daiku.api import decode, decode_karpenter, manifests
+from daiku.cli import failure
 from daiku.cloud import errors
 from daiku.cloud.aws import instance_types, status
 from daiku.cloud.aws.provider import AwsOptions, AwsProvider
@@ -58,8 +59,7 @@ def show(
         OSError,
         ValueError,
     ) as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(1) from None
+        failure.fail([str(error)], 1)
     if format_ is Format.JSON:
         json.dump([encode(each) for each in types], sys.stdout, indent=1)
         sys.stdout.write("\n")

@@ -1,5 +1,7 @@
 """Sentences for people: on a terminal broken between words, elsewhere one line each, which programs can search."""
 
+import codecs
+import io
 import shutil
 import sys
 import textwrap
@@ -9,6 +11,25 @@ import typer
 
 WIDTH_LEAST: Final = 40
 """Columns; a terminal that says less is not believed."""
+
+_PLAIN: Final = {"→": ">", "…": ".", "·": "-", "█": "#", "░": "."}
+"""What stands for a character where the locale has none for it, as wide as that one."""
+_HANDLER: Final = "daiku.plain"
+
+
+def allow_any_locale() -> None:
+    """Where standard output or error cannot hold every character, write plain ones instead of failing."""
+    codecs.register_error(_HANDLER, _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors=_HANDLER)
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(each, "?") for each in unknown), error.end
 
 
 def say(text: str, *, first: str = "", rest: str = "", err: bool = False) -> None:

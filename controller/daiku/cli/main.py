@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from daiku.cli import convert, doctor, explain, plan, roll, simulate, snapshot, view
+from daiku.cli import convert, doctor, explain, lines, plan, roll, simulate, snapshot, view
 from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
@@ -61,6 +61,7 @@ app.command("view", help=view.HELP)(view.view)
 def main() -> None:
     """The program `daiku`."""
     garbage.collect_rarely()
+    lines.allow_any_locale()
     if sys.argv[1:2] == ["instance-types"]:
         # boto3 alone takes a third of a second, which no other command should pay.
         from daiku.cli import instance_types  # noqa: PLC0415

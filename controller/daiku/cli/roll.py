@@ -41,10 +41,14 @@ Exit code: 0 done; 2 no node is meant, or the cluster refuses; 130 Ctrl-C.
 def roll(
     *,
     pools: Annotated[
-        list[str] | None, typer.Option("--nodepool", help="Nodes of this NodePool. Repeatable.")
+        list[str] | None,
+        typer.Option("--nodepool", metavar="NAME", help="Nodes of this NodePool. Repeatable."),
     ] = None,
     kubelet: Annotated[
-        str, typer.Option("--kubelet-version", help="Nodes with this kubelet, such as 1.33.")
+        str,
+        typer.Option(
+            "--kubelet-version", metavar="VERSION", help="Nodes with this kubelet, such as 1.33."
+        ),
     ] = "",
     pause: Annotated[
         bool, typer.Option("--pause", help="Replace no more for now; what is going goes.")

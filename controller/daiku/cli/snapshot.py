@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from daiku.cli import lines, surroundings
+from daiku.cli import failure, lines, surroundings
 
 FAILED: Final = 1
 """Exit code when the cluster cannot be read or the file not written."""
@@ -44,8 +44,7 @@ def snapshot(
         else:
             Path(output).write_bytes(taken.content)
     except (capture.CaptureError, OSError) as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(FAILED) from None
+        failure.fail([str(error)], FAILED)
     for note in taken.notes:
         lines.note(note)
     if output != "-":

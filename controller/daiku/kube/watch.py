@@ -84,10 +84,7 @@ class Watcher:
         """Say what is wrong when it begins, not at every try."""
         text = str(error)
         if isinstance(error, errors.NotFound) and "." in self.kind.api_version:
-            text = (
-                f"{self.kind.name} of {self.kind.api_version} is not known to the API server: install the CRDs "
-                f"({error})"
-            )
+            text = f"{self.kind.name} of {self.kind.api_version} is not known to the API server; install the CRDs"
         if text != self._problem:
             self._problem = text
             _log.warning(

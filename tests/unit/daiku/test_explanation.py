@@ -6,7 +6,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import running
 
-from daiku import explanation
+from daiku import advice, explanation
 from daiku.events import Object
 from daiku.explanation import Explanation, Question
 from daiku.model import labels
@@ -53,7 +53,7 @@ def test_a_pod_that_fits_nowhere_is_told_why_and_what_would_change_it() -> None:
 
     assert found.title == "Pod default/big fits nowhere."
     assert "900" in found.reasons[0]
-    assert found.remedies == (explanation.CHANGES["InsufficientResources"],)
+    assert found.remedies == (advice.WAITING["InsufficientResources"],)
 
 
 def ours(name: str = "default-aaaaa") -> Sequence[Object]:
@@ -76,6 +76,7 @@ def test_a_node_is_still_here_because_of_a_pod() -> None:
 
     assert found.title.startswith("Node node-default-aaaaa is still here: ")
     assert "default/db" in found.reasons[0]
+    assert found.remedies == (advice.KEPT["PodDoNotDisrupt"],)
 
 
 def test_a_node_of_somebody_else_is_left_to_them() -> None:

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from daiku.cli import lines
@@ -24,3 +28,18 @@ def test_a_sentence_is_broken_between_words_on_a_terminal(
     assert folded[0] == "- node"
     assert folded[1] == "  ip-10-0-1-7.eu-west-1.compute.internal"
     assert all(line.startswith("  ") and len(line) <= 40 for line in folded[2:])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_what_a_locale_cannot_write_is_written_plainly(encoding: str) -> None:
+    code = "from daiku.cli import lines; lines.allow_any_locale(); print('2 → 3 大工')"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
+    )
+
+    said = {"ascii": "2 > 3 ??", "latin-1": "2 > 3 ??", "utf-8": "2 → 3 大工"}
+    assert done.stdout.decode(encoding) == f"{said[encoding]}\n"

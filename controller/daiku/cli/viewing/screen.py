@@ -4,6 +4,7 @@ Columns are dropped, least telling first, until the rest fits; below 60 columns 
 and only for what is visible, because a table of a thousand rows costs half a second.
 """
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -77,7 +78,8 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
         lines.append(
             Text(f"{figures.count(sums.unpriced, 'node')} without a price: counted as $0", "dim")
         )
-    return [*lines, *(Text(note, "yellow") for note in notes), Text()]
+    said = [part for note in notes for part in textwrap.wrap(note, width, subsequent_indent="  ")]
+    return [*lines, *(Text(each, "yellow") for each in said), Text()]
 
 
 def table(found: Sequence[Row], width: int, glyphs: Glyphs) -> list[Text]:
