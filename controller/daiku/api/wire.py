@@ -5,11 +5,12 @@ in common (resources, tolerations, affinity, spread) stay raw bytes here, so tha
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 ABSENT = msgspec.Raw(b"")
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Quantities = dict[str, str | int | float]
 
 
@@ -187,10 +188,10 @@ class SpreadConstraint(Wire):
     """topologySpreadConstraints[]."""
 
     topology_key: str = ""
-    max_skew: int = 1
+    max_skew: Int32 = 1
     when_unsatisfiable: str = "DoNotSchedule"
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None

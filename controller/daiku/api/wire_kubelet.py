@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+from daiku.api.wire import Int32
+
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Duration = Annotated[
     str, msgspec.Meta(pattern=r"^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$")

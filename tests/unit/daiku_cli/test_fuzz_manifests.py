@@ -171,6 +171,23 @@ def test_a_pod_of_a_mebibyte_gets_an_answer(spec: dict[str, Any]) -> None:
     assert are_clear(answer) if isinstance(answer, list) else json.loads(answer.text)
 
 
+def test_a_skew_that_no_api_server_would_take_is_named() -> None:
+    spread = {
+        "topologyKey": "kubernetes.io/hostname",
+        "maxSkew": 2**63,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {},
+    }
+    spec = {"containers": [], "topologySpreadConstraints": [spread]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+    answer = plan(json.dumps(body).encode())
+
+    assert isinstance(answer, list)
+    assert are_clear(answer)
+    assert "maxSkew" in answer[0]
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 @pytest.mark.filterwarnings("error::RuntimeWarning")
