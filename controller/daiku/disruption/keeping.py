@@ -5,10 +5,10 @@ that, and the best are kept in several numbers. From the most promising number o
 set, put into it, or exchanged; a change for the worse is accepted now and then, less and less often, because what fits
 where makes many sets that no single change improves.
 
-A set is weighed by putting the pods of the nodes that go into the room of those that stay, as kube-scheduler would
-(`landing`). What is left over counts at the price that the lower bound gives it. Rules of company
-only leave pods less room, so a set that is too dear without them is not looked at again; any other whose pods mind
-company is weighed by the whole what-if. Only the best set is solved in earnest, by whoever asks.
+A set is weighed by putting the pods of the nodes that go into the room of those that stay. What is left over counts at
+the price that the lower bound gives it. At a glance each node takes what those before it leave; a set that is not too
+dear then is weighed once more, as kube-scheduler would place its pods (`landing`), or if they mind company by the whole
+what-if. Only the best set is solved in earnest, by whoever asks.
 
 The longer no change is accepted, the more are weighed at once, which costs little more than one.
 
@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from daiku.disruption import payback
 from daiku.disruption.steps import Movable
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.landing import Landing
@@ -35,10 +36,6 @@ _CONTENT: Final = 0.3
 """How much what a node holds now counts towards keeping it, against what it could hold."""
 _NEW_LOSS: Final = 1.01
 """What new nodes cost when they are packed, over what the lower bound says of their pods."""
-_FRICTION: Final = 1.1
-"""How much dearer than on paper new nodes are where a move has its price: they run beside the old ones for a while, and
-what kube-scheduler does not put where it was packed stays there. Of 1.01 to 1.5, tried on eight clusters of 200 to
-2,000 pods that were scaled down, 1.1 ended cheapest on the whole; with 1.3 a sixth fewer pods moved."""
 _WARMTH: Final = 0.01
 """How much worse a set may be that is still looked at in the beginning, as a share of its cost; shared by the root of
 the number of nodes, because a set of many changes by less at a time."""
@@ -75,9 +72,15 @@ class Keeping:
     """Pods of each class on each node, shape (N, C)."""
     _takers: NDArray[np.intp] = field(init=False)
     """Index among the nodes that take pods of each movable node, -1 for those that take none, shape (N,)."""
-    _landing: Landing = field(init=False)
+    _free: Ints = field(init=False)
+    """Shape (R, H)."""
+    _hostable: Mask = field(init=False)
+    """Which nodes may host each class, whatever of its preferences it gives up, shape (C, H)."""
     _minding: Mask = field(init=False)
     """Nodes with pods that mind company even when they have given up all preferences, shape (N,)."""
+    _asked: list[NDArray[np.intp]] = field(init=False)
+    """Resources that each class asks for."""
+    _landing: Landing = field(init=False)
 
     def __post_init__(self) -> None:
         """Take out of the question what every set is weighed with."""
@@ -88,7 +91,9 @@ class Keeping:
         place = {name: index for index, name in enumerate(there)}
         self._takers = np.array([place.get(name, -1) for name in names], dtype=np.intp)
         self._landing = self.world.landing(there)
+        self._free, self._hostable = self._landing.free, self._landing.hostable
         self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
+        self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]
 
     def order(self) -> list[int]:
         """Nodes, those that are most worth keeping first."""
@@ -131,7 +136,7 @@ class Keeping:
         """The best set that so many changes lead to, less and less for the worse, and what it costs."""
         best, least = gone, cost
         warmth = _WARMTH * cost / np.sqrt(len(gone))
-        number, width, widest = 0, 1, max(1, _AT_ONCE // max(len(self._landing.free.T), 1))
+        number, width, widest = 0, 1, max(1, _AT_ONCE // max(self._free.shape[1], 1))
         while number < tries and not (stop is not None and stop()):
             others = np.array([_changed(gone, random) for _ in range(min(width, tries - number))])
             width = min(2 * width, widest)
@@ -152,14 +157,18 @@ class Keeping:
         return self._in_earnest(gone, float(self._glances(gone[None])[0]), most)
 
     def _in_earnest(self, gone: Mask, glance: float, most: float) -> float:
-        """What a glance says, or the whole what-if if pods mind company and the set could cost at most `most`."""
+        """What a glance says; what landings or the whole what-if say, if the set could cost at most `most`."""
         self.tried += 1
-        if glance > most or not (gone & self._minding).any():
+        if glance > most:
             return glance
+        kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
+        if not (gone & self._minding).any():
+            left = self._landing.left_over((gone @ self._held)[None], self._stays(gone[None]))
+            rest = self.world.whole.requests @ left[0]
+            return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
         names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
         outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
         rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
-        kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
         return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
 
     def _glances(self, gone: Mask) -> Floats:
@@ -169,15 +178,30 @@ class Keeping:
 
     @property
     def friction(self) -> float:
-        """How much dearer than on paper new nodes are; not at all where moves are free, as then all is moved again."""
-        return _FRICTION if self.moving.any() else 1.0
+        """How much dearer than on paper new nodes are."""
+        return payback.friction(float(self.moving.max(initial=0.0)))
 
     def _left_over(self, gone: Mask) -> Ints:
         """What the pods of each set ask for that find no room, rules of company left aside, shape (R, S)."""
-        stays = np.ones((len(gone), len(self._landing.free.T)), dtype=np.bool_)
+        moved, stays = gone @ self._held, self._stays(gone)
+        free = np.repeat(self._free[:, None, :], len(gone), axis=1)
+        requests = self.world.whole.requests
+        for row in np.flatnonzero(moved.any(axis=0)).tolist():
+            count, asked = moved[:, row, None], self._asked[row]
+            amounts = requests[asked, row][:, None, None]
+            copies = (free[asked] // amounts).min(axis=0, initial=int(count.max()))
+            fits = np.maximum(copies, 0) * (stays & self._hostable[row])
+            taken = np.minimum(np.maximum(count - (fits.cumsum(axis=1) - fits), 0), fits)
+            free[asked] -= amounts * taken
+            moved[:, row] -= taken.sum(axis=1)
+        return requests @ moved.T
+
+    def _stays(self, gone: Mask) -> Mask:
+        """Nodes that take pods while those of each set are gone, shape (S, H)."""
+        stays = np.ones((len(gone), len(self._free.T)), dtype=np.bool_)
         takes = self._takers >= 0
         stays[:, self._takers[takes]] = ~gone[:, takes]
-        return self.world.whole.requests @ self._landing.left_over(gone @ self._held, stays).T
+        return stays
 
     def _content(self) -> Floats:
         """What the pods of each node take is worth in USD per hour, shape (N,)."""

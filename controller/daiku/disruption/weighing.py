@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from daiku.disruption import payback
 from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.model import labels
@@ -112,7 +113,7 @@ class Together:
     def weigh(
         self, nodes: Sequence[StateNode], made: Sequence[StateNode] = (), slack: float = 0.0
     ) -> Weighing:
-        """Whether the pods fit elsewhere and on any number of new nodes that are cheaper than these together.
+        """Whether the pods fit elsewhere and on any number of new nodes that are clearly cheaper than these together.
 
         Args:
             nodes: Nodes that would go.
@@ -128,7 +129,8 @@ class Together:
         gone = self._gone | names
         outcome = self.world.without(
             gone,
-            below_usd_per_hour=self._made_usd_per_hour + price - moving,
+            below_usd_per_hour=self._made_usd_per_hour
+            + (price - moving) / payback.friction(moving),
             closed=self.ground.unquiet() - gone - there,
             slack=slack,
         )
