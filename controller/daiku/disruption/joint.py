@@ -14,7 +14,7 @@ from daiku.disruption.weighing import PATIENCE, Together, Weighing
 from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 
-_SLACKS: Final = (0.02, 0.04, 0.08)
+_SLACKS: Final = (0.01, 0.02, 0.03, 0.05, 0.08)
 """Shares by which pods are taken for larger than they are, one after the other, until all would land."""
 
 
