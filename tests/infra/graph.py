@@ -40,6 +40,26 @@ NODE_POOL: infra.NodePoolSpec = {
 _RESOURCE_REFERENCE = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb8e"}
 
 
+def cluster_ref(**changes: Any) -> infra.ClusterRef:
+    """A cluster that somebody else made."""
+    values: dict[str, Any] = {
+        "name": "theirs",
+        "region": REGION,
+        "account_id": ACCOUNT,
+        "existing_name": "theirs",
+        "endpoint": "https://theirs.example.com",
+        "certificate_authority": "Q0E=",
+        "oidc_provider_arn": f"arn:aws:iam::{ACCOUNT}:oidc-provider/theirs",
+        "oidc_issuer": "theirs",
+        "kubeconfig": "{}",
+        "vpc_id": "vpc-1",
+        "private_subnet_ids": ["subnet-1"],
+        "security_group_id": "sg-1",
+        "system_nodes": "theirs",
+    }
+    return infra.ClusterRef(**{**values, **changes})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Registered:
     """One resource as an engine would see it."""

@@ -95,21 +95,7 @@ def test_a_stack_file_that_cannot_be_followed_registers_nothing() -> None:
 
 def test_the_autoscaler_takes_a_cluster_that_somebody_else_made() -> None:
     def program() -> None:
-        cluster = infra.ClusterRef(
-            name="theirs",
-            region=graph.REGION,
-            account_id=graph.ACCOUNT,
-            existing_name="theirs",
-            endpoint="https://theirs.example.com",
-            certificate_authority="Q0E=",
-            oidc_provider_arn="arn:aws:iam::123456789012:oidc-provider/theirs",
-            oidc_issuer="theirs",
-            kubeconfig=pulumi.Output.secret("{}"),
-            vpc_id="vpc-1",
-            private_subnet_ids=["subnet-1"],
-            security_group_id="sg-1",
-            system_nodes="theirs",
-        )
+        cluster = graph.cluster_ref(kubeconfig=pulumi.Output.secret("{}"))
         nodes = infra.NodeRole("theirs-node", infra.NodeRoleArgs(cluster=cluster))
         scaler = infra.Autoscaler(
             "daiku",

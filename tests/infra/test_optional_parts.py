@@ -13,21 +13,7 @@ from daiku_infra import controller_image, policies
 from daiku_infra.load_balancer_statements import load_balancer_document
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
-THEIRS = infra.ClusterRef(
-    name="theirs",
-    region=graph.REGION,
-    account_id=graph.ACCOUNT,
-    existing_name="theirs",
-    endpoint="https://theirs.example.com",
-    certificate_authority="Q0E=",
-    oidc_provider_arn=f"arn:aws:iam::{graph.ACCOUNT}:oidc-provider/theirs",
-    oidc_issuer="theirs",
-    kubeconfig="{}",
-    vpc_id="vpc-1",
-    private_subnet_ids=["subnet-1"],
-    security_group_id="sg-1",
-    system_nodes="theirs",
-)
+THEIRS = graph.cluster_ref()
 
 
 def test_an_image_is_named_by_what_it_is_made_of_and_its_tag_never_moves() -> None:

@@ -102,21 +102,7 @@ def test_a_node_pool_that_the_api_would_refuse_is_refused_before_anything_is_mad
         infra.NodePools(
             "p",
             infra.NodePoolsArgs(
-                cluster=infra.ClusterRef(
-                    name="theirs",
-                    region=graph.REGION,
-                    account_id=graph.ACCOUNT,
-                    existing_name="theirs",
-                    endpoint="",
-                    certificate_authority="",
-                    oidc_provider_arn="",
-                    oidc_issuer="",
-                    kubeconfig="{}",
-                    vpc_id="vpc-1",
-                    private_subnet_ids=[],
-                    security_group_id="sg-1",
-                    system_nodes="",
-                ),
+                cluster=graph.cluster_ref(),
                 controller="daiku",
                 instance_profile_name="profile",
                 node_classes=[],
