@@ -14,6 +14,7 @@ from typing import Final
 from daiku import events
 from daiku.api import decode
 from daiku.api.kinds import Kind
+from daiku.events import Object
 from daiku.kube import errors, installed
 from daiku.kube.backoff import Backoff
 from daiku.kube.client import Client
@@ -111,7 +112,9 @@ class Watcher:
         version = known.resource_version or ""
         found[key] = version
         if self._versions_seen.get(key) != version:
-            self._put_seen(content, key, version)
+            seen = self._read(content)
+            if seen is not None:
+                self.put(events.Seen(seen))
 
     def _watch(self, backoff: Backoff) -> None:
         for content in self.client.watch(self.kind.path, self._version, self._query):
@@ -129,23 +132,29 @@ class Watcher:
 
     def _follow(self, line: decode.Line) -> None:
         content = bytes(line.object)
-        known = decode.metadata(content)
+        seen = self._read(content) if line.type in {"ADDED", "MODIFIED"} else None
+        # What was read has its name and version; reading them apart takes as long again.
+        known = seen.meta if seen is not None else decode.metadata(content)
         version = known.resource_version or ""
-        if line.type != "BOOKMARK":
-            key = f"{known.namespace}/{known.name}" if known.namespace else known.name
-            if line.type == "DELETED":
-                self._versions_seen.pop(key, None)
-                self._complained.pop(key, None)
-                self.put(events.Gone(self.kind.model, key))
-            else:
-                self._versions_seen[key] = version
-                self._put_seen(content, key, version)
+        key = f"{known.namespace}/{known.name}" if known.namespace else known.name
+        if line.type == "DELETED":
+            self._versions_seen.pop(key, None)
+            self._complained.pop(key, None)
+            self.put(events.Gone(self.kind.model, key))
+        elif line.type != "BOOKMARK":
+            self._versions_seen[key] = version
+        if seen is not None:
+            self.put(events.Seen(seen))
         self._version = version or self._version
 
-    def _put_seen(self, content: bytes, key: str, version: str) -> None:
+    def _read(self, content: bytes) -> Object | None:
+        """An object; None when it cannot be read, which is said once."""
         try:
-            seen = decode.guarded(self.kind.decode, content)
+            return decode.guarded(self.kind.decode, content)
         except decode.Unreadable as error:
+            known = decode.metadata(content)
+            key = f"{known.namespace}/{known.name}" if known.namespace else known.name
+            version = known.resource_version or ""
             metrics.UNREADABLE_OBJECTS.labels(self.kind.name).inc()
             if self._complained.get(key) != str(error):
                 self._complained[key] = str(error)
@@ -156,5 +165,4 @@ class Watcher:
                     version=version,
                     error=str(error),
                 )
-            return
-        self.put(events.Seen(seen))
+            return None
