@@ -6,13 +6,13 @@ Source: Karpenter's nodepool.hash, nodepool.counter, nodepool.validation, nodepo
 nodepool.registrationhealth.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from daiku.commands import PatchNodePool
 from daiku.lifecycle import conditions, hydration
-from daiku.model import labels, nodepool_hash, resources
+from daiku.model import labels, memo, nodepool_hash, resources
 from daiku.model.condition import Condition, Status, find
 from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodepool import NodePool
@@ -91,7 +91,7 @@ def _conditions(
     pool: NodePool, snapshot: Snapshot, catalogue: Catalogue, now: datetime
 ) -> tuple[Condition, ...]:
     parts = [
-        _condition(pool, "ValidationSucceeded", _invalid(pool, catalogue), now),
+        _condition(pool, "ValidationSucceeded", _judge(catalogue)(pool), now),
         _condition(pool, "NodeClassReady", readiness.node_class_problem(pool, snapshot), now),
     ]
     ready = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
@@ -144,6 +144,12 @@ def _condition(
         generation=pool.meta.generation,
         now=now,
     )
+
+
+@memo.by_identity(2)
+def _judge(catalogue: Catalogue) -> Callable[[NodePool], readiness.Reason | None]:
+    """What is wrong with a NodePool beside this catalogue, asked once of each."""
+    return memo.by_identity(1000)(lambda pool: _invalid(pool, catalogue))
 
 
 def _invalid(pool: NodePool, catalogue: Catalogue) -> readiness.Reason | None:

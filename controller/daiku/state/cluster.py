@@ -99,7 +99,7 @@ class Cluster:
         Returns:
             Whether it can change what is decided now. Most cannot: heartbeats, and answers whose effect is yet to come.
         """
-        nodes = self._nodes_of_pod(event)
+        nodes = self._nodes_touched(event)
         if nodes is None:
             self._standing = None
         else:
@@ -142,17 +142,18 @@ class Cluster:
 
     def begin(self, command: Command, now: datetime) -> None:
         """A command of a plan is handed to the executor; nothing is planned for its key until it comes back."""
-        self._standing = None
         self._inflight.begin(command, now)
         self._deciding.begin(command, self._objects[Pod], now)
         match command:
             case commands.CreateNodeClaim():
+                self._standing = None
                 claim = command.node_claim
                 self._expected[claim.meta.name] = (claim, now + _EXPECTED)
                 self._nominations.make(
                     claim.meta.name, command.pods, self._pods.waiting_keys(), now
                 )
             case commands.DeleteNodeClaim():
+                self._standing = None
                 self._ending[command.name] = now + _EXPECTED
                 self._registrations.gave_up(self._objects[NodeClaim].get(command.name), command)
             case commands.Launch():
@@ -331,14 +332,16 @@ class Cluster:
             )
         return self._volumes
 
-    def _nodes_of_pod(self, event: Event) -> list[str] | None:
-        """Where the pod is and was that the event is about; None when it is about anything else."""
+    def _nodes_touched(self, event: Event) -> list[str] | None:
+        """Nodes whose pods the event may change; None when it may change anything else about nodes."""
         if isinstance(event, events.Seen) and isinstance(event.object, Pod):
             key, now = event.object.meta.key, event.object.node_name
         elif isinstance(event, events.Gone) and event.kind is Pod:
             key, now = event.key, ""
+        elif isinstance(event, events.Seen) and not isinstance(event.object, Node | NodeClaim):
+            return []
         else:
-            return None
+            return [] if isinstance(event, events.Done) else None
         before = self._objects[Pod].get(key)
         was = before.node_name if isinstance(before, Pod) else ""
         return [name for name in (was, now) if name]
