@@ -1,13 +1,16 @@
+import io
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 from tests import build
 from typer.testing import CliRunner, Result
 
@@ -197,6 +200,55 @@ def test_a_frame_is_as_high_as_the_terminal_and_scrolls_within_what_there_is() -
         assert 0 <= choice.top < 300
     assert "of 300" in lines[-1].plain
     assert lines[-2].plain.startswith("ip-10-0-99 ")
+
+
+class Busy:
+    """A cluster in which something has always just changed."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.ledger = ledger(*fleet(3))
+
+    def price(self, _type: str, _zone: str, _capacity: str) -> float:
+        return 0.2
+
+    def drain(self, _seconds: float) -> bool:
+        return True
+
+
+def test_a_key_counts_in_a_cluster_that_never_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    pressed = iter(["sort", "", "quit"])
+    monkeypatch.setattr(live, "_keys", lambda: nullcontext(lambda _seconds: next(pressed)))
+    choice = live.Choice(sort="name", reverse=False, chosen={}, discount=0)
+    console = Console(file=io.StringIO(), width=100, height=30, force_terminal=True)
+
+    live.show(cast("Any", Busy()), choice, console)
+
+    assert choice.sort != "name"
+
+
+def test_a_terminal_of_another_size_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), width=100, height=30, force_terminal=True)
+    heights: list[int] = []
+    picture = live.picture
+
+    def noted(*arguments: Any) -> list[Text]:
+        heights.append(console.height)
+        return picture(*arguments)
+
+    def wait(_seconds: float) -> str:
+        console.height = 12
+        return "" if len(heights) < 2 else "quit"
+
+    quiet = Busy()
+    monkeypatch.setattr(quiet, "drain", lambda _seconds: False)
+    monkeypatch.setattr(live, "_keys", lambda: nullcontext(wait))
+    monkeypatch.setattr(live, "picture", noted)
+    choice = live.Choice(sort="name", reverse=False, chosen={}, discount=0)
+    live.show(cast("Any", quiet), choice, console)
+
+    assert heights == [30, 12]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def show(source: Live, choice: Choice, console: Console) -> None:
     drawn = 0.0
     found: list[Row] = []
     said: tuple[str, ...] = ()
-    changed = True
+    changed, size = True, console.size
     with (
         _keys() as key,
         RichLive(console=console, screen=True, auto_refresh=False, transient=True) as frame,
@@ -74,12 +74,14 @@ def show(source: Live, choice: Choice, console: Console) -> None:
                 )
                 drawn, said, changed = time.monotonic(), notes, True
             if changed:
+                size = console.size
                 lines = picture(found, source.ledger.waiting, said, choice, console)
                 frame.update(Group(*lines), refresh=True)
             pressed = key(FRAME_SECONDS)
             if pressed == "quit":
                 return
-            changed = source.drain(0) or press(pressed, choice, console.size.height)
+            asked = press(pressed, choice, size.height)
+            changed = source.drain(0) or asked or console.size != size
 
 
 def picture(
