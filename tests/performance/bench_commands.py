@@ -209,7 +209,6 @@ def _lines(name: str, arguments: Sequence[str], runs: int) -> Iterator[Line]:
         "name": name,
         "seconds": round(min(seconds), 3),
         "cpu_seconds": round(min(cpu), 3),
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024,
     }
 
 
