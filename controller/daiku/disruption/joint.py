@@ -16,6 +16,8 @@ from daiku.scheduling.whatif import WhatIf
 
 _SLACKS: Final = (0.01, 0.02, 0.03, 0.05, 0.08)
 """Shares by which pods are taken for larger than they are, one after the other, until all would land."""
+_NODE_OF_FEW: Final = 1.5
+"""What a node that few pods get to themselves costs, over what the lower bound says of them."""
 
 
 def may_grow(move: Move, ground: Ground) -> bool:
@@ -46,19 +48,25 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     world = ground.world_with(others)
     names = frozenset(s.name for s in nodes)
     weighing = Together(world, ground).weigh(nodes, made)
-    if weighing.refusal:
-        return weighing.refusal
-    if made and world.whole.topology is None and not _left_over(names, (), world, ground):
+    if made and world.whole.topology is None and not _homeless(names, (), world, ground):
         weighing = Weighing()
+    lost = _homeless(names, weighing.new_nodes, world, ground)
     for slack in _SLACKS:
-        if not weighing.new_nodes or not _left_over(names, weighing.new_nodes, world, ground):
+        if not (lost and weighing.new_nodes):
             break
         wider = Together(world, ground).weigh(nodes, made, slack)
         if wider.refusal:
             break
-        weighing = wider
+        weighing, lost = wider, _homeless(names, wider.new_nodes, world, ground)
+    if weighing.refusal:
+        return weighing.refusal
     if not weighing.new_nodes:
         return {move.record.id: Weighing() for move in short}
+    if not made and weighing.saves_usd_per_hour <= ground.moving(nodes, world) + lost:
+        return (
+            f"it would save ${weighing.saves_usd_per_hour:.4f}/h, and kube-scheduler would leave pods without room "
+            f"for which nodes cost ${lost:.4f}/h"
+        )
     pods_of = {
         move.record.id: dict.fromkeys(p.meta.key for s in move.staying for p in s.reschedulable)
         for move in short
@@ -71,11 +79,11 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     return {each: Weighing(new_nodes=tuple(nodes)) for each, nodes in shares.items()}
 
 
-def _left_over(
+def _homeless(
     gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf, ground: Ground
-) -> bool:
-    """Whether kube-scheduler, as it goes about it, would find no room for some of the pods."""
-    takers = world.takers(ground.unquiet() | gone)
-    question = world.landing(takers, new_nodes)
+) -> float:
+    """What nodes would cost, in USD per hour, for pods that find no room the way kube-scheduler goes about it."""
+    question = world.landing(world.takers(ground.unquiet() | gone), new_nodes)
     moved = world.counts_of(pod for name in sorted(gone) for pod in world.pods_on(name))
-    return bool(question.left_over(moved[None]).any())
+    (left,) = question.left_over(moved[None])
+    return _NODE_OF_FEW * float(world.bound().worth @ (world.whole.requests @ left))
