@@ -205,7 +205,7 @@ def test_a_replacement_that_never_comes_up_costs_nobody_his_place() -> None:
     assert {made.kept()[f"default-{n:05d}"] for n in range(6)} == {"LetOff"}
 
 
-def test_pods_that_fill_the_replacements_worse_than_planned_get_one_more_while_it_pays() -> None:
+def test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun() -> None:
     """3 + 3 + 2 and 2 + 2 cores fill eight and four; put in one after the other they do not."""
     there = [
         replace(build.pod(f"web-{n}", cpu=cpu, node="node-default-00000"), scheduled=OLD)
@@ -213,11 +213,16 @@ def test_pods_that_fill_the_replacements_worse_than_planned_get_one_more_while_i
     ]
     made = world(*running("default-00000", "c-16x", cpu="16"), *there, pool=allows("100%"))
 
-    watched(made, 200)
+    made.run(25)
 
+    told = made.told("default-00000")
+    assert told is not None
+    assert told.reason == "NoPlace"
+    assert "kube-scheduler would leave pods without room" in told.message
+    made.run(175)
     settled(made)
-    assert sorted(made.nodes().values()) == ["c-2x", "c-4x", "c-8x"]
-    assert made.evicted == 5
+    assert sorted(made.nodes().values()) == ["c-16x"]
+    assert made.evicted == 0
 
 
 def uneven(count: int) -> list[Object]:
