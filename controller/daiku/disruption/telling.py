@@ -1,17 +1,18 @@
 """What people are told of nodes that stay although they might go: as events, once per news and not once per tick.
 
-Source: Karpenter's DisruptionBlocked events on Node, NodeClaim and NodePool.
+Source: Karpenter's DisruptionBlocked events on Node, NodeClaim and NodePool, and those on pods whose annotation
+do-not-disrupt is a time.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal
 
 from daiku.commands import Announce
 from daiku.disruption import balanced, marks
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
-from daiku.model import resources, taints
+from daiku.model import labels, resources, taints
 from daiku.model.pod import Pod
 from daiku.report import Kept, Look, Proposal
 from daiku.state.snapshot import Snapshot
@@ -39,6 +40,8 @@ def blocked(kept: Sequence[Kept], ground: Ground) -> tuple[list[Announce], dict[
     is_old = before is None or ground.now - before.at >= _AGAIN
     told = {} if before is None or is_old else {(k.node_claim, k.message): k for k in before.kept}
     concerned = [k for k in kept if k.reason in _REASONS or k.reason == _BUDGET]
+    pods = dict(_bounded(ground))
+    concerned += pods
     if not concerned and (before is None or not before.kept):
         return [], {}
     there = {(k.node_claim, k.message): k for k in concerned}
@@ -47,7 +50,8 @@ def blocked(kept: Sequence[Kept], ground: Ground) -> tuple[list[Announce], dict[
     known = [k for key, k in told.items() if key in there]
     at = ground.now if before is None or is_old else before.at
     look = Look(at=at, changes=-1, kept=(*known, *news), complete=True)
-    return list(_say(news, ground)), {LOOK: look}
+    said = [_to_pod(each, pods[each]) for each in news if each in pods]
+    return [*said, *_say([each for each in news if each not in pods], ground)], {LOOK: look}
 
 
 def approved(
@@ -66,6 +70,35 @@ def approved(
             yield Announce.on(
                 "NodePool", pool.meta, type_="Normal", reason=APPROVED, message=str(each)
             )
+
+
+def _bounded(ground: Ground) -> Iterator[tuple[Kept, Pod]]:
+    """What there is to say of pods that want to be left alone for a time, each with its pod."""
+    for state_node in ground.snapshot.state_nodes:
+        for pod in state_node.bounded if state_node.claim is not None else ():
+            until, wish = pod.protected_until(), pod.meta.annotations[labels.DO_NOT_DISRUPT]
+            about = f"pod {pod.meta.key}: "
+            if until is None:
+                reason = "InvalidDoNotDisruptAnnotation"
+                about += f"{labels.DO_NOT_DISRUPT} {wish!r} is neither true nor a duration such as 30m; ignored"
+            elif ground.now < until:
+                reason = "DoNotDisruptUntil"
+                about += (
+                    f"the {wish} of its {labels.DO_NOT_DISRUPT} end at {until:%Y-%m-%dT%H:%M:%SZ}"
+                )
+            elif ground.now < until + _AGAIN:
+                reason = "DoNotDisruptGracePeriodElapsed"
+                about += f"the {wish} of its {labels.DO_NOT_DISRUPT} are over, it may be disrupted"
+            else:
+                continue
+            yield Kept(node_claim=state_node.claim_name, reason=reason, message=about), pod
+
+
+def _to_pod(told: Kept, pod: Pod) -> Announce:
+    kind: Literal["Normal", "Warning"] = (
+        "Warning" if told.reason.startswith("Invalid") else "Normal"
+    )
+    return Announce.on("Pod", pod.meta, type_=kind, reason=told.reason, message=told.message)
 
 
 def _say(news: Sequence[Kept], ground: Ground) -> Iterator[Announce]:

@@ -184,6 +184,15 @@ class StateNode:
         return tuple(pod for pod in self.pods if pod.protected_until() is not None)
 
     @cached_property
+    def bounded(self) -> tuple[Pod, ...]:
+        """Its pods that want to be left alone for a time, or for something that is no time."""
+        return tuple(
+            pod
+            for pod in self.pods
+            if pod.meta.annotations.get(labels.DO_NOT_DISRUPT, "true") not in {"true", "false", ""}
+        )
+
+    @cached_property
     def namespaces(self) -> frozenset[str]:
         """Those that its pods are in."""
         return frozenset(pod.meta.namespace for pod in self.pods)

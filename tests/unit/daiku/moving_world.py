@@ -68,12 +68,17 @@ class Moving(World):
 
 
 def world(
-    *objects: Any, boot: int = 20, types: Any = (), pool: Any = None, **settings: Any
+    *objects: Any,
+    boot: int = 20,
+    types: Any = (),
+    pool: Any = None,
+    kind: type[Moving] = Moving,
+    **settings: Any,
 ) -> Moving:
     """A world in which `objects` are there, and their nodes have been quiet for a while."""
     from daiku.settings import Settings  # noqa: PLC0415 - only this function makes one
 
-    made = Moving(
+    made = kind(
         now=build.NOW + timedelta(minutes=15),
         catalogue=build.catalogue(*types),
         settings=Settings(**settings),
