@@ -67,8 +67,7 @@ ROWS: dict[str, list[str] | str] = {
     "consolidation, several at once: three become one; many delete; several replacements": [
         _WHO + "test_three_nodes_become_one",
         _REPACK + "test_many_nodes_go_at_once_when_their_pods_fit_on_others",
-        _REPACK
-        + "test_pods_that_fill_the_replacements_worse_than_planned_get_one_more_while_it_pays",
+        _REPACK + "test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun",
     ],
     "consolidation, topology: spread is kept by what is moved": [
         "properties/test_whatif_laws.py: test_places_are_legal_once_the_nodes_are_gone",
