@@ -4,6 +4,7 @@ _RULES = "conformance/test_disruption_rules.py: "
 _WHO = "conformance/test_consolidation_rules.py: "
 _MOVES = "unit/daiku/test_moves.py: "
 _REPACK = "unit/daiku/test_repack_moves.py: "
+_JOINT = "unit/daiku/test_joint_repacks.py: "
 
 ROWS: dict[str, list[str] | str] = {
     "disruption, candidates: what pods, budgets, annotations and states of a node forbid": [
@@ -67,7 +68,7 @@ ROWS: dict[str, list[str] | str] = {
     "consolidation, several at once: three become one; many delete; several replacements": [
         _WHO + "test_three_nodes_become_one",
         _REPACK + "test_many_nodes_go_at_once_when_their_pods_fit_on_others",
-        _REPACK + "test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun",
+        _JOINT + "test_moves_that_begin_together_buy_no_more_than_they_were_planned_with",
     ],
     "consolidation, topology: spread is kept by what is moved": [
         "properties/test_whatif_laws.py: test_places_are_legal_once_the_nodes_are_gone",

@@ -2,7 +2,7 @@
 
 The problem: weighed by itself, each takes the room that is left, and the nodes that others were made for, as its own;
 when all have bought what they lack, some of it is filled with others' pods, and they buy again. The idea: what all of
-them lack is looked for at once, and nothing more is bought while something is still coming up.
+them lack is looked for at once, and a NodePool buys nothing more while something of its own is still coming up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,15 @@ def may_grow(move: Move, ground: Ground) -> bool:
     )
 
 
-def are_growing(moves: Sequence[Move]) -> bool:
-    """Whether replacements of repacks are still coming up."""
-    repacks = (move for move in moves if move.record.method == "repack")
-    return any(not s.is_initialized for move in repacks for s in move.replacements)
+def growing(ground: Ground) -> frozenset[str]:
+    """NodePools whose repacks wait for replacements that are coming up; one that takes long is waited for by nobody."""
+    return frozenset(
+        pool
+        for move in ground.moves
+        if move.record.method == "repack" and move.is_younger_than(PATIENCE, ground.now)
+        if any(not s.is_initialized for s in move.replacements)
+        for pool in move.pools
+    )
 
 
 def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
@@ -48,16 +53,16 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     world = ground.world_with(others)
     names = frozenset(s.name for s in nodes)
     weighing = Together(world, ground).weigh(nodes, made)
-    if made and world.whole.topology is None and not _homeless(names, (), world, ground):
+    if made and world.whole.topology is None and not _homeless(names, (), world):
         weighing = Weighing()
-    lost = _homeless(names, weighing.new_nodes, world, ground)
+    lost = _homeless(names, weighing.new_nodes, world)
     for slack in _SLACKS:
         if not (lost and weighing.new_nodes):
             break
         wider = Together(world, ground).weigh(nodes, made, slack)
         if wider.refusal:
             break
-        weighing, lost = wider, _homeless(names, wider.new_nodes, world, ground)
+        weighing, lost = wider, _homeless(names, wider.new_nodes, world)
     if weighing.refusal:
         return weighing.refusal
     if not weighing.new_nodes:
@@ -79,11 +84,10 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     return {each: Weighing(new_nodes=tuple(nodes)) for each, nodes in shares.items()}
 
 
-def _homeless(
-    gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf, ground: Ground
-) -> float:
+def _homeless(gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf) -> float:
     """What nodes would cost, in USD per hour, for pods that find no room the way kube-scheduler goes about it."""
-    question = world.landing(world.takers(ground.unquiet() | gone), new_nodes)
+    # Also on nodes that are to be left in peace: kube-scheduler does not know of them.
+    question = world.landing(world.takers(gone), new_nodes)
     moved = world.counts_of(pod for name in sorted(gone) for pod in world.pods_on(name))
     (left,) = question.left_over(moved[None])
     return _NODE_OF_FEW * float(world.bound().worth @ (world.whole.requests @ left))

@@ -92,7 +92,9 @@ def _together(
     short: Sequence[Move], open_ones: Mapping[str, Allowance], made: Progress, ground: Ground
 ) -> None:
     """Have repacks that lack room buy what they lack, or give one of them up."""
-    if not short or joint.are_growing(ground.moves):
+    growing = joint.growing(ground)
+    short = [move for move in short if growing.isdisjoint(move.pools)]
+    if not short:
         return
     bought = joint.weigh(short, ground)
     if isinstance(bought, str):

@@ -1,6 +1,5 @@
 """Repacking at work: several nodes make place for fewer, step by step, and the cluster is whole after each."""
 
-import itertools
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -203,64 +202,6 @@ def test_a_replacement_that_never_comes_up_costs_nobody_his_place() -> None:
     assert made.evicted == 0
     assert made.tainted() == []
     assert {made.kept()[f"default-{n:05d}"] for n in range(6)} == {"LetOff"}
-
-
-def test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun() -> None:
-    """3 + 3 + 2 and 2 + 2 cores fill eight and four; put in one after the other they do not."""
-    there = [
-        replace(build.pod(f"web-{n}", cpu=cpu, node="node-default-00000"), scheduled=OLD)
-        for n, cpu in enumerate(("3", "3", "2", "2", "2"))
-    ]
-    made = world(*running("default-00000", "c-16x", cpu="16"), *there, pool=allows("100%"))
-
-    made.run(25)
-
-    told = made.told("default-00000")
-    assert told is not None
-    assert told.reason == "NoPlace"
-    assert "kube-scheduler would leave pods without room" in told.message
-    made.run(175)
-    settled(made)
-    assert sorted(made.nodes().values()) == ["c-16x"]
-    assert made.evicted == 0
-
-
-def uneven(count: int) -> list[Object]:
-    """Nodes of eight cores, each with two pods of different shapes."""
-    shapes = itertools.cycle(
-        [("500m", "3Gi"), ("2500m", "1Gi"), ("700m", "500Mi"), ("1300m", "1Gi")]
-    )
-    return [
-        each
-        for n in range(count)
-        for each in (
-            *running(f"default-{n:05d}", "c-8x", cpu="8"),
-            *(
-                replace(
-                    build.pod(f"web-{n}-{i}", cpu=cpu, memory=memory, node=f"node-default-{n:05d}"),
-                    scheduled=OLD,
-                )
-                for i, (cpu, memory) in enumerate(itertools.islice(shapes, 2))
-            ),
-        )
-    ]
-
-
-@pytest.mark.parametrize("count", [10, 16, 24])
-def test_moves_that_begin_together_buy_no_more_than_they_were_planned_with(count: int) -> None:
-    made = world(*uneven(count), pool=allows("100%"))
-    bought: dict[str, None] = {}
-    planned: dict[str, int] = {}
-    for _ in range(200):
-        made.run(1)
-        planned |= {each.id: each.new_nodes for each in made.last.report.proposals}
-        written = {claim.meta.name: record.read(claim) for claim in made.all(NodeClaim)}
-        bought |= {n: None for n, told in written.items() if told and n not in told.claims}
-
-    settled(made)
-    assert 0 < len(bought) <= sum(planned.values())
-    assert made.evicted <= 2 * count
-    assert made.price() < 0.5 * count * 0.384
 
 
 def test_a_node_that_dies_in_the_middle_of_a_repack_does_not_stop_the_cluster_from_settling() -> (
