@@ -10,12 +10,18 @@ are nominated to it: kube-scheduler then tries them there first, and keeps their
 Source: Karpenter's nodeclaim.lifecycle, registration; KEP 5278 for nominations by others than kube-scheduler.
 """
 
+from typing import Final
+
 from daiku.commands import PatchNode, PodRef
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.state.snapshot import Snapshot
+
+NOMINATED_MOST: Final = 1_000
+"""With more pods waiting than this none is nominated. Before 1.35 kube-scheduler takes a nomination off when it tries
+the pod too early, and tries all others again: 800 pods run after 21 s in place of 16, 4,000 after 174 and not 63."""
 
 
 def advance(draft: Draft, snapshot: Snapshot) -> None:
@@ -78,6 +84,8 @@ def _sync(node: Node, claim: NodeClaim, snapshot: Snapshot) -> PatchNode:
 
 def _guests(node: Node, claim: NodeClaim, snapshot: Snapshot) -> tuple[PodRef, ...]:
     """Pods that wait and are expected on it, in the order of their keys."""
+    if len(snapshot.waiting) > NOMINATED_MOST:
+        return ()
     names, nominations = (claim.meta.name, node.meta.name), snapshot.nominations
     expected = {p: True for p, n in nominations.items() if n.target in names and n.lost is None}
     return tuple(

@@ -16,7 +16,7 @@ from daiku.commands import (
     TerminateInstance,
 )
 from daiku.events import InstancesListed, Object
-from daiku.lifecycle import plan
+from daiku.lifecycle import plan, registration
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
 from daiku.model.taints import Taint
@@ -110,6 +110,20 @@ def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_p
     cluster.planned(Report(placements=expected), build.NOW)
 
     assert [pod.name for pod in node_patch(commands(cluster)).nominates] == ["guest"]
+
+
+@pytest.mark.parametrize(("more", "nominated"), [(0, 1), (1, 0)])
+def test_when_very_many_pods_wait_kube_scheduler_is_left_in_peace(
+    more: int, nominated: int
+) -> None:
+    others = build.pods(registration.NOMINATED_MOST - 1 + more, "other")
+    node = build.node(
+        claim=LAUNCHED, registered=False, initialized=False, taints=[taints.UNREGISTERED]
+    )
+    cluster = build.cluster(LAUNCHED, node, build.pod("guest"), *others, build.node_pool())
+    cluster.planned(Report(placements={"default/guest": LAUNCHED.meta.name}), build.NOW)
+
+    assert len(node_patch(commands(cluster)).nominates) == nominated
 
 
 def test_a_node_that_looks_after_its_own_taints_keeps_them() -> None:
