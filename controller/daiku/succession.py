@@ -6,7 +6,6 @@ ends, so the nodes that go are taken out of the second configuration, and their 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from daiku.events import Object
 from daiku.model import labels, nodepool_hash
@@ -52,22 +51,9 @@ def _after(found: Object, leaving: Mapping[str, str]) -> list[Object]:
             return [] if found.node_name in leaving else [found]
         case Pod() if found.node_name in leaving:
             # A DaemonSet makes another one wherever there is a node.
-            return [_waiting(found)] if found.is_reschedulable else []
+            return [found.unbound()] if found.is_reschedulable else []
         case _:
             return [found]
-
-
-def _waiting(pod: Pod) -> Pod:
-    """The pod that its workload makes in this one's place."""
-    return replace(
-        pod,
-        node_name="",
-        nominated_node_name="",
-        phase="Pending",
-        ready=False,
-        ready_since=None,
-        scheduled=None,
-    )
 
 
 def _why(

@@ -52,9 +52,12 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     others = ground.members - {s.claim_name for s in nodes}
     world = ground.world_with(others)
     names = frozenset(s.name for s in nodes)
-    weighing = Together(world, ground).weigh(nodes, made)
+    right = {move.record.id: Weighing() for move in short}
     if made and world.whole.topology is None and not _homeless(names, (), world):
-        weighing = Weighing()
+        return right
+    weighing = Together(world, ground).weigh(nodes, made)
+    if weighing.refusal:
+        return weighing.refusal
     lost = _homeless(names, weighing.new_nodes, world)
     for slack in _SLACKS:
         if not (lost and weighing.new_nodes):
@@ -63,10 +66,8 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
         if wider.refusal:
             break
         weighing, lost = wider, _homeless(names, wider.new_nodes, world)
-    if weighing.refusal:
-        return weighing.refusal
     if not weighing.new_nodes:
-        return {move.record.id: Weighing() for move in short}
+        return right
     if not made and weighing.saves_usd_per_hour <= ground.moving(nodes, world) + lost:
         return (
             f"it would save ${weighing.saves_usd_per_hour:.4f}/h, and kube-scheduler would leave pods without room "

@@ -162,13 +162,13 @@ class Keeping:
         if glance > most:
             return glance
         kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
-        if not (gone & self._minding).any():
+        if (gone & self._minding).any():
+            names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
+            outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
+            rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
+        else:
             left = self._landing.left_over((gone @ self._held)[None], self._stays(gone[None]))
             rest = self.world.whole.requests @ left[0]
-            return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
-        names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
-        outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
-        rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
         return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
 
     def _glances(self, gone: Mask) -> Floats:

@@ -6,7 +6,7 @@ do-not-disrupt is a time.
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Final
 
 from daiku.commands import Announce
 from daiku.disruption import balanced, marks
@@ -95,9 +95,7 @@ def _bounded(ground: Ground) -> Iterator[tuple[Kept, Pod]]:
 
 
 def _to_pod(told: Kept, pod: Pod) -> Announce:
-    kind: Literal["Normal", "Warning"] = (
-        "Warning" if told.reason.startswith("Invalid") else "Normal"
-    )
+    kind = "Warning" if told.reason.startswith("Invalid") else "Normal"
     return Announce.on("Pod", pod.meta, type_=kind, reason=told.reason, message=told.message)
 
 

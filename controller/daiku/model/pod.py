@@ -1,7 +1,7 @@
 """A pod, as far as scheduling and disruption read it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -104,6 +104,18 @@ class Pod:
             and self.is_active
             and not self.is_daemon
             and not self.is_mirror
+        )
+
+    def unbound(self) -> "Pod":
+        """The same before anybody has placed it."""
+        return replace(
+            self,
+            node_name="",
+            nominated_node_name="",
+            phase="Pending",
+            ready=False,
+            ready_since=None,
+            scheduled=None,
         )
 
     def protected_until(self) -> datetime | None:

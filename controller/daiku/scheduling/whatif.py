@@ -290,11 +290,8 @@ def prepare(
     names = {s.name: s.name for s in snapshot.state_nodes} | named
     expected = {pod: names[on] for pod, on in placements.items() if on in names}
     leaving = [s for s in snapshot.state_nodes if s.is_leaving]
-    loose = [
-        *(p for p in snapshot.provisionable if p.meta.key not in placements),
-        *(p for s in leaving for p in s.reschedulable),
-    ]
-    loose = [pod for pod in loose if pod.meta.key not in placements]
+    homeless = (*snapshot.provisionable, *(p for s in leaving for p in s.reschedulable))
+    loose = [pod for pod in homeless if pod.meta.key not in placements]
     if loose:
         asked = problem.build(
             loose,

@@ -206,8 +206,18 @@ def kwok_types() -> list[Json]:
     ]
 
 
-def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
+def costed(desk: Desk, pods: str) -> str:
+    """What is said of a group's cost beside that of its proposal, which is simulated with the pods of a file."""
     (desk.folder / "types.json").write_text(json.dumps(kwok_types()))
+    given = (("--workloads", pods), ("--instance-types", "types.json"))
+    _, notes = desk.convert(
+        group(**mixed("m5.large", "m5.xlarge")),
+        arguments=tuple(a for flag, name in given for a in (flag, str(desk.folder / name))),
+    )
+    return notes
+
+
+def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
     pods = [
         {
             "apiVersion": "v1",
@@ -228,15 +238,7 @@ def test_the_cost_of_the_proposal_stands_beside_todays(desk: Desk) -> None:
         json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
     )
 
-    _, notes = desk.convert(
-        group(**mixed("m5.large", "m5.xlarge")),
-        arguments=(
-            "--workloads",
-            str(desk.folder / "now.json"),
-            "--instance-types",
-            str(desk.folder / "types.json"),
-        ),
-    )
+    notes = costed(desk, "now.json")
 
     # Three m5.xlarge of spot today; three cpus fit on one.
     assert (
@@ -273,17 +275,8 @@ def test_a_scenario_says_what_happens_in_the_simulated_time_of_a_proposal(desk: 
         },
     }
     (desk.folder / "scenario.json").write_text(json.dumps(scenario))
-    (desk.folder / "types.json").write_text(json.dumps(kwok_types()))
 
-    _, notes = desk.convert(
-        group(**mixed("m5.large", "m5.xlarge")),
-        arguments=(
-            "--workloads",
-            str(desk.folder / "scenario.json"),
-            "--instance-types",
-            str(desk.folder / "types.json"),
-        ),
-    )
+    notes = costed(desk, "scenario.json")
 
     # One m5.xlarge of spot for the batch and for as long as an empty node stays.
     found = re.search(r"with the proposal \$(\S+)/h .* with (\S+) nodes on average in 2 sim", notes)

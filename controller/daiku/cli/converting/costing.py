@@ -134,17 +134,7 @@ def _template(pod: Pod) -> Pod:
         labels=pod.meta.labels,
         annotations=pod.meta.annotations,
     )
-    return replace(
-        pod,
-        meta=meta,
-        node_name="",
-        nominated_node_name="",
-        phase="Pending",
-        ready=False,
-        ready_since=None,
-        scheduled=None,
-        unschedulable=False,
-    )
+    return replace(pod.unbound(), meta=meta, unschedulable=False)
 
 
 def _bought(group: Group) -> str:
