@@ -42,6 +42,7 @@ _list_decoder = msgspec.json.Decoder(wire.RawList)
 _line_decoder = msgspec.json.Decoder(wire.WatchLine)
 _status_decoder = msgspec.json.Decoder(wire.Status)
 _meta_decoder = msgspec.json.Decoder(wire.OnlyMeta)
+_owners_decoder = msgspec.json.Decoder(list[wire.OwnerReference] | None)
 
 
 class Unreadable(Exception):
@@ -172,19 +173,25 @@ def meta(found: wire.ObjectMeta, annotations: Mapping[str, str] | None = None) -
         labels=found.labels or NOTHING,
         annotations=kept or NOTHING,
         finalizers=tuple(found.finalizers or ()),
-        owners=tuple(
-            Owner(
-                api_version=o.api_version,
-                kind=o.kind,
-                name=o.name,
-                uid=o.uid,
-                controller=bool(o.controller),
-                block_owner_deletion=bool(o.block_owner_deletion),
-            )
-            for o in found.owner_references or ()
-        ),
+        owners=owners(bytes(found.owner_references)),
         created=found.creation_timestamp,
         deleted=found.deletion_timestamp,
+    )
+
+
+@lru_cache(maxsize=constraints.DISTINCT_SPECS_MAX)
+def owners(raw: bytes) -> tuple[Owner, ...]:
+    """The owners of an object, in their order."""
+    return tuple(
+        Owner(
+            api_version=o.api_version,
+            kind=o.kind,
+            name=o.name,
+            uid=o.uid,
+            controller=bool(o.controller),
+            block_owner_deletion=bool(o.block_owner_deletion),
+        )
+        for o in (_owners_decoder.decode(raw) if raw else None) or ()
     )
 
 
@@ -231,17 +238,22 @@ def _name(content: bytes) -> str:
 def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -> Pod:
     known = {c.type: c for c in state.conditions or ()}
     scheduled, ready = known.get("PodScheduled"), known.get("Ready")
+    is_ready = ready is not None and ready.status == "True"
     names, namespace = metadata.labels or NOTHING, metadata.namespace or ""
     affinity = constraints.affinity(bytes(spec.affinity), namespace, names)
     spread = constraints.spread(bytes(spec.topology_spread_constraints), names)
     host_ports = constraints.host_ports(spec)
     claims = constraints.volume_claims(spec, metadata.name)
-    kept = {k: v for k, v in (metadata.annotations or {}).items() if k.startswith(POD_ANNOTATIONS)}
+    kept = NOTHING
+    if metadata.annotations:
+        kept = {k: v for k, v in metadata.annotations.items() if k.startswith(POD_ANNOTATIONS)}
     return Pod(
         meta=meta(metadata, kept),
         requests=_requests(
-            tuple(bytes(c.resources) for c in spec.containers or ()),
-            tuple((c.restart_policy or "", bytes(c.resources)) for c in spec.init_containers or ()),
+            tuple([bytes(c.resources) for c in spec.containers or ()]),
+            tuple([(c.restart_policy or "", bytes(c.resources)) for c in spec.init_containers])
+            if spec.init_containers
+            else (),
             bytes(spec.overhead),
             bytes(spec.resources),
         ),
@@ -251,10 +263,8 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         unschedulable=scheduled is not None
         and scheduled.status == "False"
         and scheduled.reason == "Unschedulable",
-        ready=ready is not None and ready.status == "True",
-        ready_since=ready.last_transition_time
-        if ready is not None and ready.status == "True"
-        else None,
+        ready=is_ready,
+        ready_since=ready.last_transition_time if ready is not None and is_ready else None,
         scheduled=scheduled.last_transition_time
         if scheduled is not None and scheduled.status == "True"
         else None,
@@ -275,7 +285,9 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         termination_grace_seconds=30
         if spec.termination_grace_period_seconds is None
         else spec.termination_grace_period_seconds,
-        resource_claims=tuple(sorted(c.name for c in spec.resource_claims or ())),
+        resource_claims=tuple(sorted([c.name for c in spec.resource_claims]))
+        if spec.resource_claims
+        else (),
     )
 
 

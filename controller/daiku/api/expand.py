@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from daiku.api import wire
+from daiku.api import decode, wire
 from daiku.api.manifests import Document
 from daiku.model import workload
 from daiku.model.pod import Pod
@@ -120,7 +120,7 @@ def deployments(documents: Sequence[Document]) -> dict[Key, Key]:
         if each.kind != "ReplicaSet":
             continue
         try:
-            owners = _owners.decode(each.content).metadata.owner_references or ()
+            owners = decode.owners(bytes(_metas.decode(each.content).metadata.owner_references))
         except (msgspec.DecodeError, ValueError):
             continue
         for owner in owners:
@@ -301,10 +301,6 @@ def _suffix(seed: str, length: int) -> str:
     return letters
 
 
-class _OwnersOnly(wire.Wire):
-    metadata: wire.ObjectMeta
-
-
 _workloads = msgspec.json.Decoder(_Workload)
-_owners = msgspec.json.Decoder(_OwnersOnly)
+_metas = msgspec.json.Decoder(wire.OnlyMeta)
 _plain = msgspec.json.Decoder(dict[str, Any])

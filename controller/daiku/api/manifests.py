@@ -6,13 +6,12 @@ rest is read on, so that a person sees every mistake at once. No input makes any
 Not here: what the objects mean (`configuration`).
 """
 
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
-from daiku.api import wire, yaml_values
+from daiku.api import wire
 
 NESTING_MAX: Final = 10
 """Lists in lists; `kubectl get` makes one."""
@@ -50,7 +49,7 @@ class ManifestError(Exception):
         """At least one, in the order of the input."""
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class Document(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One object of the input, not decoded yet. Made a hundred thousand times, so by msgspec."""
 
     place: str
@@ -99,14 +98,18 @@ class _Head(wire.Wire):
 def read(source: str, content: bytes, problems: list[str]) -> list[Document]:
     """The objects of one file; what cannot be read is added to `problems`."""
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if content.lstrip()[:1] == b"{" and _is_json(content):
-        return list(_objects(f"{source}, document 1", content, problems))
     found: list[Document] = []
+    if content.lstrip()[:1] == b"{" and _is_json(content):
+        _take(f"{source}, document 1", content, problems, found)
+        return found
+    # A snapshot is JSON; who reads no YAML need not wait for its library.
+    from daiku.api import yaml_values  # noqa: PLC0415
+
     number = 0
     try:
         for number, value in enumerate(yaml_values.documents(content), 1):
             if value is not None:
-                found += _of_value(f"{source}, document {number}", value, problems)
+                _take_value(f"{source}, document {number}", value, problems, found)
     except yaml_values.YamlError as error:
         problems.append(f"{source}, document {number + 1}: {error}")
     return found
@@ -121,36 +124,38 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _of_value(place: str, value: Any, problems: list[str]) -> list[Document]:
+def _take_value(place: str, value: Any, problems: list[str], found: list[Document]) -> None:
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else f"the value {str(value)[:40]!r}"
         problems.append(
             f"{place}: is {what}; a manifest is a mapping with apiVersion, kind and metadata"
             + (" (instance types are given with --instance-types)" if what == "a list" else "")
         )
-        return []
+        return
     try:
         content = msgspec.json.encode(value)
     except _UNREADABLE as error:
         problems.append(f"{place}: cannot be written as JSON: {error}")
-        return []
-    return list(_objects(place, content, problems))
+        return
+    _take(place, content, problems, found)
 
 
-def _objects(
+def _take(
     place: str,
     content: bytes,
     problems: list[str],
+    found: list[Document],
     *,
     listed: tuple[str, str] = ("", ""),
     depth: int = 0,
-) -> Iterator[Document]:
-    """The object in `content`, or those in the list that it is.
+) -> None:
+    """Find the object in `content`, or those in the list that it is.
 
     Args:
         place: Where it comes from.
         content: JSON.
         problems: Problems so far.
+        found: Objects so far.
         listed: apiVersion and kind that the list around it promises for its items.
         depth: Lists around it.
     """
@@ -165,7 +170,7 @@ def _objects(
         problems.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
         return
     if not (kind.endswith("List") and bytes(head.items)):
-        yield from _object(place, content, problems, (api_version, kind, head.metadata or _Meta()))
+        _take_object(place, content, problems, found, (api_version, kind, head.metadata or _Meta()))
         return
     if depth >= NESTING_MAX:
         problems.append(f"{place}: is a list within {depth} lists; at most {NESTING_MAX} are read")
@@ -175,19 +180,19 @@ def _objects(
     except _UNREADABLE as error:
         problems.append(f"{place}: its items are no list: {error}")
         return
+    promised = api_version, kind.removesuffix("List")
     for number, item in enumerate(items, 1):
-        yield from _objects(
-            f"{place}, item {number}",
-            bytes(item),
-            problems,
-            listed=(api_version, kind.removesuffix("List")),
-            depth=depth + 1,
-        )
+        where = f"{place}, item {number}"
+        _take(where, bytes(item), problems, found, listed=promised, depth=depth + 1)
 
 
-def _object(
-    place: str, content: bytes, problems: list[str], head: tuple[str, str, _Meta]
-) -> Iterator[Document]:
+def _take_object(
+    place: str,
+    content: bytes,
+    problems: list[str],
+    found: list[Document],
+    head: tuple[str, str, _Meta],
+) -> None:
     api_version, kind, metadata = head
     name = metadata.name or ""
     if not name and metadata.generate_name:
@@ -195,14 +200,16 @@ def _object(
     if not name:
         problems.append(f"{place}, {kind}: has no name; give it a metadata.name")
         return
-    yield Document(
-        place=place,
-        api_version=api_version,
-        kind=kind,
-        name=name,
-        namespace="" if kind in CLUSTER_WIDE else metadata.namespace or DEFAULT_NAMESPACE,
-        live=bool(metadata.uid),
-        content=content,
+    found.append(
+        Document(
+            place=place,
+            api_version=api_version,
+            kind=kind,
+            name=name,
+            namespace="" if kind in CLUSTER_WIDE else metadata.namespace or DEFAULT_NAMESPACE,
+            live=bool(metadata.uid),
+            content=content,
+        )
     )
 
 

@@ -40,7 +40,7 @@ class ObjectMeta(Wire):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: list[str] | None = None
-    owner_references: list[OwnerReference] | None = None
+    owner_references: msgspec.Raw = ABSENT
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 

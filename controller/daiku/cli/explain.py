@@ -74,11 +74,13 @@ def explain(
     from daiku import explanation  # noqa: PLC0415  (what is imported here, no other command should pay)
     from daiku.api.manifests import ManifestError  # noqa: PLC0415
     from daiku.cli import progress  # noqa: PLC0415
+    from daiku.runtime import garbage  # noqa: PLC0415
 
     namespace, _, bare = name.rpartition("/") if "/" in name else (namespace, "", name)
     try:
         with progress.Progress() as shown:
             question = _question(source, instance_types, shown)
+            garbage.keep(question)
             if kind is Kind.POD:
                 answer = explanation.pod(question, namespace, bare)
             elif kind is Kind.NODE:

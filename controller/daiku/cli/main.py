@@ -14,6 +14,8 @@ from daiku.cli import convert, doctor, explain, lines, plan, roll, simulate, sna
 from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
+ANSWERS: Final = frozenset({"doctor", "explain", "plan"})
+"""Commands that read much, give one answer, and end."""
 
 app = typer.Typer(
     name="daiku",
@@ -73,7 +75,10 @@ def main() -> None:
         )
     if len(sys.argv) == 1 or sys.argv[1] not in {each.name for each in app.registered_commands}:
         _mount()
-    app()
+    if ANSWERS.intersection(sys.argv[1:2]):
+        garbage.run_once(app)
+    else:
+        app()
 
 
 def _mount() -> None:

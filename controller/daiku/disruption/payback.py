@@ -104,8 +104,8 @@ def weight(pod: Pod) -> float:
 
 def replicas(snapshot: Snapshot) -> dict[str, int]:
     """Active pods of each owner that have a node, by its uid."""
-    running = (pod for s in snapshot.state_nodes for pod in s.pods if pod.is_active)
-    return dict(Counter(_owner(pod) for pod in running))
+    running = [pod for s in snapshot.state_nodes for pod in s.pods if pod.is_active]
+    return dict(Counter(map(_owner, running)))
 
 
 def starts(snapshot: Snapshot) -> dict[str, timedelta]:
@@ -126,7 +126,7 @@ def settling(
 
     Where moves are free, being moved again soon is free as well.
     """
-    if not horizon(candidate.pool):
+    if snapshot.past.moved_nothing or not horizon(candidate.pool):
         return None
     for pod in candidate.state_node.newest:
         # Nobody stays for longer than that, and most pods were bound long ago.

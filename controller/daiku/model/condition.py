@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from daiku.model import quick
+
 Status = Literal["True", "False", "Unknown"]
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """One entry of `status.conditions`."""

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from daiku.model import quick
 
+
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """One entry of `metadata.ownerReferences`."""
@@ -18,6 +21,7 @@ class Owner:
     """Foreground deletion of the owner waits until this object is gone."""
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meta:
     """`metadata` of an object."""
@@ -45,4 +49,7 @@ class Meta:
     @property
     def controller_uid(self) -> str:
         """The uid of the owner that makes another one when this is gone; empty when nobody does."""
-        return next((owner.uid for owner in self.owners if owner.controller), "")
+        for owner in self.owners:
+            if owner.controller:
+                return owner.uid
+        return ""

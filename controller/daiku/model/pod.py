@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from daiku.model import labels, units
+from daiku.model import labels, quick, units
 from daiku.model.meta import Meta
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Toleration
@@ -16,6 +16,7 @@ FOREVER: Final = datetime.max.replace(tzinfo=UTC)
 _CRITICAL: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
     """A pod whose quantities, selectors and durations have been parsed already."""
@@ -59,12 +60,12 @@ class Pod:
     @property
     def is_daemon(self) -> bool:
         """Made by a DaemonSet, so it comes and goes with its node."""
-        return any(owner.kind == "DaemonSet" for owner in self.meta.owners)
+        return self._is_of("DaemonSet")
 
     @property
     def is_mirror(self) -> bool:
         """The shadow of a static pod; only the kubelet can end it."""
-        return any(owner.kind == "Node" for owner in self.meta.owners)
+        return self._is_of("Node")
 
     @property
     def is_finished(self) -> bool:
@@ -105,6 +106,13 @@ class Pod:
             and not self.is_daemon
             and not self.is_mirror
         )
+
+    def _is_of(self, kind: str) -> bool:
+        # A loop, because this is asked of every pod several times in a tick.
+        for owner in self.meta.owners:  # noqa: SIM110
+            if owner.kind == kind:
+                return True
+        return False
 
     def unbound(self) -> "Pod":
         """The same before anybody has placed it."""

@@ -128,7 +128,7 @@ def build(
     taken: Mapping[str, Mapping[str, int]] | None = None,
     expected_on: Mapping[str, str] | None = None,
     preference_policy: Policy = "Respect",
-    staying: frozenset[str] = frozenset(),
+    stay: bool = False,
 ) -> Problem:
     """The problem of placing `pods`.
 
@@ -139,7 +139,7 @@ def build(
         taken: What pods that are expected on a node already will ask of it, by the node's name.
         expected_on: Those pods, by namespace/name, and the name of their node.
         preference_policy: Whether preferences count.
-        staying: Those of `pods` that count where they run: they may be asked to move later (`editing`).
+        stay: Whether `pods` count where they run: they may be asked to move later (`editing`).
     """
     usable, unusable = _usable(snapshot, catalogue)
     bound = list(existing.keeping_others_away(snapshot))
@@ -165,7 +165,7 @@ def build(
             frame,
             templates,
             bound,
-            moving=[p for p in pods if p.meta.key not in staying],
+            moving=() if stay else pods,
             expected_on=expected_on or {},
             seen=seen or frozenset(),
         )

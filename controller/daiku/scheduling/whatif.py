@@ -326,7 +326,7 @@ def _prepared(
         taken=_asked_of(expected, snapshot),
         expected_on=expected,
         preference_policy=settings.preference_policy,
-        staying=frozenset(pod.meta.key for pod in every),
+        stay=True,
     )
     row_of = {
         pod: row

@@ -99,11 +99,12 @@ class Cluster:
         Returns:
             Whether it can change what is decided now. Most cannot: heartbeats, and answers whose effect is yet to come.
         """
-        nodes = self._nodes_touched(event)
-        if nodes is None:
-            self._standing = None
-        else:
-            self._touched |= dict.fromkeys(nodes)
+        if self._standing is not None:
+            nodes = self._nodes_touched(event)
+            if nodes is None:
+                self._standing = None
+            else:
+                self._touched |= dict.fromkeys(nodes)
         match event:
             case events.Seen():
                 return ownership.is_ours(event.object, self.settings) and self._see(event.object)

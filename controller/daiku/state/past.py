@@ -71,6 +71,11 @@ class Past:
     lives: tuple[Life, ...] = ()
     """In the order in which they ended."""
 
+    @property
+    def moved_nothing(self) -> bool:
+        """Whether no pod whatever can have been moved lately."""
+        return self.since is None and not self.evictions
+
     def stays_until(self, pod: Pod) -> datetime | None:
         """Until when a pod that may have been moved is left where it is; None when it was not moved."""
         if pod.scheduled is None:
