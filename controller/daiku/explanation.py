@@ -2,48 +2,29 @@
 
 A pod is explained by a forecast of all pods that wait. A node is explained by letting the core decide, while nothing is
 carried out, as at the end of a round of consolidation in which this node is the last to be looked at: what it says of
-the node then, and what it would do with it. A NodePool is explained by what the core decides within a minute.
+the node then, and what it would do with it. A NodePool is explained by what the core decides within a minute; in a
+large cluster by what it decides at once of nodes that are looked at one by one, because an answer must come soon.
 Not here: reading a cluster (`cli.capture`), saying it to people (`cli.explain`).
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
 from typing import Final
 
-from daiku import advice
-from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
-from daiku.disruption import consolidation
-from daiku.events import Object
+from daiku import advice, prospect
 from daiku.forecast import Forecast, forecast
-from daiku.forecast import cluster as cluster_of
 from daiku.model import labels, resources, units
 from daiku.model.condition import find
-from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.report import Blocker, Kept, Look, Report
+from daiku.prospect import Decided, Question
+from daiku.report import Blocker
 from daiku.scheduling import prices
-from daiku.scheduling.packer.effort import Stop
-from daiku.settings import Settings
-from daiku.state.cluster import Cluster
 from daiku.state.statenode import StateNode
-from daiku.tick import Plan, tick
 
-LOOKED: Final = timedelta(minutes=1)
-"""How long the core decides about nodes: longer than a consolidation rests before it acts."""
-TICKS_MOST: Final = 200
 TOGETHER_MOST: Final = 100
-"""Nodes that are also looked at together when one of them is asked for: a fraction of a second."""
-_PASSING: Final = frozenset(
-    {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "Settling", "TooYoung", "Waits"}
-)
-"""Why a node is kept now and may not be in a minute, although nothing happens."""
-
-
-_Decided = tuple[Mapping[str, Kept], Mapping[str, str], str]
-"""Why each NodeClaim is kept, why others go, and what all nodes that may go could become."""
+"""Nodes that are also looked at together: a fraction of a second."""
+_TOGETHER: Final = "what all {} nodes could become together is searched by `daiku plan --repack`"
 
 
 class UnknownNameError(Exception):
@@ -62,18 +43,6 @@ class Explanation:
     """What binds, nearest miss first."""
     remedies: tuple[str, ...]
     """What would change it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of."""
-
-    objects: Sequence[Object]
-    catalogue: Catalogue
-    settings: Settings
-    now: datetime
-    stop: Stop | None = None
-    """Asked now and then whether the best repack so far must do."""
 
 
 def pod(question: Question, namespace: str, name: str) -> Explanation:
@@ -114,7 +83,7 @@ def node(question: Question, name: str) -> Explanation:
     Raises:
         UnknownNameError: There is no such node.
     """
-    cluster = _cluster(question)
+    cluster = prospect.cluster_of(question)
     snapshot = cluster.snapshot(question.now)
     found = snapshot.by_name.get(name)
     if found is None:
@@ -129,15 +98,14 @@ def node(question: Question, name: str) -> Explanation:
     if found.is_deleting:
         return _said(f"Node {name} is going.", facts, _conditions(found))
     claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
-    why, goes = _decided_about(found.claim_name, claims, cluster, question)
+    why, goes = prospect.of_one(found.claim_name, claims, cluster, question)
     apart: list[str] = []
     if why is not None and why.reason == "Unconsolidatable" and not goes:
         if len(claims) <= TOGETHER_MOST:
-            goes = _decided(_cluster(question), question)[1].get(found.claim_name, "")
+            together = prospect.within_a_minute(prospect.cluster_of(question), question)
+            goes = together.going.get(found.claim_name, "")
         else:
-            apart = [
-                f"it was looked at by itself; what all {len(claims)} nodes could become together is said of a NodePool"
-            ]
+            apart = [f"it was looked at by itself; {_TOGETHER.format(f'{len(claims):,}')}"]
     if goes:
         return _said(f"Node {name} is about to go.", facts, [goes])
     if why is None:
@@ -154,7 +122,7 @@ def node_pool(question: Question, name: str) -> Explanation:
     Raises:
         UnknownNameError: There is no such NodePool.
     """
-    cluster = _cluster(question)
+    cluster = prospect.cluster_of(question)
     snapshot = cluster.snapshot(question.now)
     found = snapshot.node_pool(name)
     if found is None:
@@ -163,7 +131,10 @@ def node_pool(question: Question, name: str) -> Explanation:
     known = prices.of_nodes(snapshot, question.catalogue)
     usd = sum(known.get(s.name, 0.0) for s in own)
     used = resources.add(*(s.capacity for s in own))
-    facts = [("nodes", str(len(own))), ("price", _price(usd))]
+    facts = [("nodes", f"{len(own):,}"), ("price", _price(usd))]
+    facts += _requested(
+        resources.add(*(s.used() for s in own)), resources.add(*(s.allocatable for s in own))
+    )
     facts += [
         (
             f"limit {r}",
@@ -180,8 +151,13 @@ def node_pool(question: Question, name: str) -> Explanation:
             [why],
             [advice.WAITING["NodePoolNotReady"]],
         )
-    made = forecast(question.objects, question.catalogue, question.settings)
-    return _of_pool(found, made, _decided(cluster, question), own, facts)
+    claims = sum(1 for s in snapshot.state_nodes if s.claim is not None)
+    made = _of_those_that_wait(question)
+    if claims <= TOGETHER_MOST:
+        return _of_pool(found, made, prospect.within_a_minute(cluster, question), own, facts)
+    said = _of_pool(found, made, prospect.at_once(cluster, question), own, facts)
+    apart = f"nodes were looked at one by one; {_TOGETHER.format(f'{claims:,}')}"
+    return replace(said, reasons=(*said.reasons, apart))
 
 
 def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Explanation:
@@ -196,14 +172,14 @@ def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Expla
                 ("capacity type", new.capacity_type),
                 ("zones", ", ".join(new.zones)),
                 ("price", _price(new.usd_per_hour)),
-                ("shares it with", _counted(len(new.pods) - 1, "other pod")),
+                ("shares it with", units.counted(len(new.pods) - 1, "other pod")),
             ]
             return _said(f"Pod {key} gets a new node of NodePool {new.nodepool}.", facts)
     for each in made.unschedulable:
         if key in each.pods:
             others = len(each.pods) - 1
             facts += (
-                [("alike", f"{_counted(others, 'other pod')} waiting for the same reasons")]
+                [("alike", f"{units.counted(others, 'other pod')} waiting for the same reasons")]
                 if others
                 else []
             )
@@ -218,20 +194,21 @@ def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Expla
 
 def _of_pool(
     found: NodePool,
-    made: Forecast,
-    decided: _Decided,
+    made: Forecast | None,
+    decided: Decided,
     own: Sequence[StateNode],
     facts: list[tuple[str, str]],
 ) -> Explanation:
-    kept, going, repacked = decided
+    kept, going, repacked = decided.kept, decided.going, decided.repacked
     name = found.meta.name
-    new = [node for node in made.new_nodes if node.nodepool == name]
-    refused = [b for each in made.unschedulable for b in each.blockers if b.nodepool == name]
+    new = [node for node in made.new_nodes if node.nodepool == name] if made else []
+    homeless = made.unschedulable if made else ()
+    refused = [b for each in homeless for b in each.blockers if b.nodepool == name]
     facts += (
         [
             (
                 "would make",
-                f"{_counted(len(new), 'node')} for {_counted(sum(len(n.pods) for n in new), 'pod')}",
+                f"{units.counted(len(new), 'node')} for {units.counted(sum(len(n.pods) for n in new), 'pod')}",
             )
         ]
         if new
@@ -242,83 +219,19 @@ def _of_pool(
         if state_node.claim_name in going:
             counted["about to go"] = counted.get("about to go", 0) + 1
         elif state_node.claim_name in kept:
-            reason = kept[state_node.claim_name].reason
-            counted[reason] = counted.get(reason, 0) + 1
-    facts += [
-        (f"kept, {reason}", _counted(count, "node")) for reason, count in sorted(counted.items())
-    ]
+            label = f"kept, {kept[state_node.claim_name].reason}"
+            counted[label] = counted.get(label, 0) + 1
+    facts += [(label, units.counted(count, "node")) for label, count in sorted(counted.items())]
     moves = sorted({why for claim, why in going.items() if any(s.claim_name == claim for s in own)})
     reasons = [*([repacked] if repacked else []), *moves, *dict.fromkeys(str(b) for b in refused)]
     return _said(f"NodePool {name} is ready.", facts, reasons, _remedies(refused))
 
 
-def _decided_about(
-    claim: str, claims: Sequence[str], cluster: Cluster, question: Question
-) -> tuple[Kept | None, str]:
-    """Why a NodeClaim is kept, now or in a minute if that may differ, and why it goes; empty when it stays."""
-    why: Kept | None = None
-    for now in (question.now, question.now + LOOKED):
-        # Consolidation has looked at all others and found nothing.
-        round_ = Look(
-            at=now - LOOKED,
-            changes=cluster.snapshot(now).changes,
-            tried=frozenset(claims) - {claim},
-        )
-        cluster.planned(Report(looks={consolidation.LOOK: round_}), now)
-        plan = _tick(cluster, question, now)
-        goes = _goes(plan).get(claim, "")
-        why = next((each for each in plan.report.kept if each.node_claim == claim), None)
-        if goes or why is None or why.reason not in _PASSING:
-            return why, goes
-    return why, ""
-
-
-def _decided(cluster: Cluster, question: Question) -> _Decided:
-    """What the core says of every NodeClaim within a minute in which nothing is carried out, and of all of them."""
-    kept: dict[str, Kept] = {}
-    going: dict[str, str] = {}
-    repacked = ""
-    now = question.now
-    for _ in range(TICKS_MOST):
-        plan = _tick(cluster, question, now)
-        cluster.planned(plan.report, now)
-        kept |= {each.node_claim: each for each in plan.report.kept}
-        looked = [str(x.repacked) for x in plan.report.looks.values() if x.repacked is not None]
-        repacked = repacked or "".join(looked[:1])
-        going = {**_goes(plan), **going}
-        if plan.wake_at is None or plan.wake_at > question.now + LOOKED:
-            break
-        if question.stop is not None and question.stop():
-            break
-        now = plan.wake_at
-    return kept, going, repacked
-
-
-def _tick(cluster: Cluster, question: Question, now: datetime) -> Plan:
-    return tick(cluster.snapshot(now), question.catalogue, question.settings, now, question.stop)
-
-
-def _goes(plan: Plan) -> dict[str, str]:
-    """NodeClaims that a plan takes away, and why."""
-    going = {claim: str(p) for p in plan.report.proposals for claim in p.claims}
-    for command in plan.commands:
-        going |= _begun(command, going)
-    return going
-
-
-def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:
-    """NodeClaims that a command begins to take away, and why."""
-    if isinstance(command, DeleteNodeClaim):
-        return {} if command.name in known else {command.name: f"{command.reason}: now"}
-    if isinstance(command, PatchNodeClaim) and command.name not in known:
-        written = (command.annotations or {}).get(labels.DISRUPTION_COMMAND)
-        if written:
-            return {command.name: f"{json.loads(written)['reason']}: its turn has come"}
-    return {}
-
-
-def _cluster(question: Question) -> Cluster:
-    return cluster_of(question.objects, question.catalogue, question.settings)
+def _of_those_that_wait(question: Question) -> Forecast | None:
+    """What would be made for the pods that wait; None when none does."""
+    if any(isinstance(o, Pod) and not (o.node_name or o.is_finished) for o in question.objects):
+        return forecast(question.objects, question.catalogue, question.settings)
+    return None
 
 
 def _facts_of_node(found: StateNode) -> list[tuple[str, str]]:
@@ -330,11 +243,16 @@ def _facts_of_node(found: StateNode) -> list[tuple[str, str]]:
         ("zone", known.get(labels.ZONE, "unknown")),
         ("capacity type", known.get(labels.CAPACITY_TYPE, "unknown")),
         ("pods", str(sum(1 for p in found.pods if not p.is_finished))),
-        *(
-            (resource, f"{100 * used.get(resource, 0) / there[resource]:.0f} % requested")
-            for resource in (resources.CPU, resources.MEMORY)
-            if there.get(resource)
-        ),
+        *_requested(used, there),
+    ]
+
+
+def _requested(used: Mapping[str, int], there: Mapping[str, int]) -> list[tuple[str, str]]:
+    """How much of the cpu and memory that is there pods ask for."""
+    return [
+        (resource, f"{100 * used.get(resource, 0) / there[resource]:.0f} % requested")
+        for resource in (resources.CPU, resources.MEMORY)
+        if there.get(resource)
     ]
 
 
@@ -352,10 +270,6 @@ def _remedies(blockers: Sequence[Blocker]) -> list[str]:
 
 def _price(usd: float | None) -> str:
     return "unknown" if usd is None else f"${usd:.4f} an hour, ${730 * usd:,.0f} a month"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from daiku.api.catalogue import Offered
 from daiku.api.kinds import Kind
 from daiku.api.manifests import Document
 from daiku.events import Object
-from daiku.model import labels
+from daiku.model import labels, units
 from daiku.model.daemonset import DaemonSet
 from daiku.model.instance_type import InstanceType, NodeClassRef
 from daiku.model.meta import Meta
@@ -102,14 +102,14 @@ def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
     work = _Work(list(last.values()), problems)
     if len(last) < len(documents):
         work.notes.append(
-            f"{_count(len(documents) - len(last), 'object')} given more than once; the last one counts"
+            f"given more than once, of which the last one counts: {units.counted(len(documents) - len(last), 'object')}"
         )
     workloads = [each for each in work.documents if not _take(each, work)]
     _expand(workloads, work)
     _complete(work)
     if work.gated:
         work.notes.append(
-            f"{_count(work.gated, 'pod')} held back by scheduling gates and not planned"
+            f"held back by scheduling gates and not planned: {units.counted(work.gated, 'pod')}"
         )
     if work.left_out:
         listed = ", ".join(f"{kind} {count}" for kind, count in sorted(work.left_out.items()))
@@ -314,10 +314,6 @@ def _said(error: BaseException) -> str:
     """One line, whatever kind of error it is."""
     text = " ".join(str(error).split())
     return f"{error} is missing" if isinstance(error, KeyError) else text or type(error).__name__
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
 
 
 _gated = msgspec.json.Decoder(_Gated)

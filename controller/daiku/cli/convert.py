@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from daiku.cli import failure, lines
+from daiku.model import units
 
 if TYPE_CHECKING:
     from daiku.cli.converting.groups import Group
@@ -130,7 +131,7 @@ def _cost(
         f"${figures.hourly(usd)}/h (${figures.monthly(usd)}/month)"
         for usd in (both.usd_now, both.usd_then)
     )
-    nodes, pods = figures.count(both.nodes_now, "node"), figures.count(both.disrupted, "pod")
+    nodes, pods = units.counted(both.nodes_now, "node"), units.counted(both.disrupted, "pod")
     typer.echo(
         f"cost: today {nodes}, {now}; with the proposal {then}, with {both.nodes_then:.1f} nodes on average in "
         f"{both.hours:g} simulated hours, in which {pods} had to move",

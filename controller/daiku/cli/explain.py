@@ -11,7 +11,8 @@ from daiku.cli import failure, lines, surroundings
 
 if TYPE_CHECKING:
     from daiku.cli import progress
-    from daiku.explanation import Explanation, Question
+    from daiku.explanation import Explanation
+    from daiku.prospect import Question
 
 UNUSABLE: Final = 2
 """Exit code when the cluster cannot be read or there is no such object."""
@@ -104,7 +105,7 @@ def _question(
     """
     from daiku.api.manifests import ManifestError  # noqa: PLC0415
     from daiku.cli import files, planning  # noqa: PLC0415
-    from daiku.explanation import Question  # noqa: PLC0415
+    from daiku.prospect import Question  # noqa: PLC0415
     from daiku.runtime import clock  # noqa: PLC0415
     from daiku.settings import Settings  # noqa: PLC0415
 

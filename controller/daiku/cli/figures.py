@@ -5,11 +5,6 @@ from typing import Final
 HOURS_PER_MONTH: Final = 730
 
 
-def count(number: int, noun: str) -> str:
-    """Such as "1 pod" or "2 pods"."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def hourly(usd: float) -> str:
     """Dollars per hour."""
     return f"{usd:,.4f}"

@@ -7,7 +7,7 @@ from typing import Final
 from daiku.cli import figures, wording
 from daiku.comparison import Comparison, PoolChange
 from daiku.forecast import Forecast
-from daiku.model import resources
+from daiku.model import resources, units
 from daiku.report import Unschedulable
 
 NO_POOL: Final = "(no NodePool)"
@@ -135,7 +135,7 @@ def moved(compared: Comparison) -> Sequence[tuple[str, str]]:
 
 def _counted(pods: Sequence[str], made: Forecast) -> list[str]:
     return [
-        f"{figures.count(len(own), 'pod')} of {workload}"
+        f"{units.counted(len(own), 'pod')} of {workload}"
         if workload.kind != "Pod"
         else str(workload)
         for workload, own in wording.by_workload(pods, made.workloads).items()

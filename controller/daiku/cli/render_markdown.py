@@ -6,6 +6,7 @@ from daiku.cli import figures, plan_tables, wording
 from daiku.cli.plan_tables import Table
 from daiku.comparison import Comparison
 from daiku.forecast import Forecast
+from daiku.model import units
 
 
 def render(made: Forecast, compared: Comparison | None) -> str:
@@ -41,7 +42,7 @@ def render(made: Forecast, compared: Comparison | None) -> str:
 
 def _title(made: Forecast) -> str:
     new = made.new_usd_per_hour
-    nodes = figures.count(len(made.new_nodes), "new node")
+    nodes = units.counted(len(made.new_nodes), "new node")
     return f"{nodes}, ${figures.hourly(new)} an hour, ${figures.monthly(new)} a month"
 
 
@@ -51,17 +52,17 @@ def _change(compared: Comparison) -> str:
     month = figures.monthly(abs(difference))
     sign = "-" if difference < 0 else "+"
     money = "the price stays" if month == "0" else f"{sign}${month} a month"
-    return f"{money}, {before.nodes:,} → {figures.count(after.nodes, 'node')}"
+    return f"{money}, {before.nodes:,} → {units.counted(after.nodes, 'node')}"
 
 
 def _homeless(made: Forecast) -> list[str]:
     lines = [
-        f"**{figures.count(len(made.homeless), 'pod')} without a place**, nearest miss first:",
+        f"**{units.counted(len(made.homeless), 'pod')} without a place**, nearest miss first:",
         "",
     ]
     for each in made.unschedulable:
         for workload, pods in wording.by_workload(each.pods, made.workloads).items():
-            which = "" if workload.kind == "Pod" else f": {figures.count(len(pods), 'pod')}"
+            which = "" if workload.kind == "Pod" else f": {units.counted(len(pods), 'pod')}"
             lines.append(f"- {_cell(str(workload))}{which}")
         lines += [
             f"  - NodePool {_cell(pool)}: {reason}, {_cell(said)}"

@@ -9,10 +9,11 @@ from rich import table as rich_table
 from rich.console import Console
 from rich.text import Text
 
-from daiku.cli import figures, plan_tables, wording
+from daiku.cli import plan_tables, wording
 from daiku.cli.plan_tables import Table
 from daiku.comparison import Comparison
 from daiku.forecast import Forecast
+from daiku.model import units
 
 ROWS_MOST: Final = 40
 """Rows of one table; JSON has all of them."""
@@ -91,7 +92,7 @@ def _homeless(console: Console, made: Forecast) -> None:
         _title(console, "Fits nowhere, nearest miss first")
     for each in made.unschedulable:
         for workload, pods in wording.by_workload(each.pods, made.workloads).items():
-            which = "" if workload.kind == "Pod" else f": {figures.count(len(pods), 'pod')}"
+            which = "" if workload.kind == "Pod" else f": {units.counted(len(pods), 'pod')}"
             console.print(Text(f"{workload}{which}", style="red"))
         _table(console, plan_tables.reasons(each), indent=2)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from daiku.cli import figures
 from daiku.forecast import ExistingNode, Forecast, PlannedNode
-from daiku.model import resources
+from daiku.model import resources, units
 from daiku.model.workload import Workload
 
 WORKLOADS_MOST: Final = 3
@@ -126,13 +126,13 @@ def summary(made: Forecast) -> str:
     parts: list[str] = []
     if new:
         parts.append(
-            f"{figures.count(new, 'pod')} on {figures.count(len(made.new_nodes), 'new node')}"
+            f"{units.counted(new, 'pod')} on {units.counted(len(made.new_nodes), 'new node')}"
         )
     if moved:
-        parts.append(f"{figures.count(moved, 'pod')} on {figures.count(used, 'existing node')}")
+        parts.append(f"{units.counted(moved, 'pod')} on {units.counted(used, 'existing node')}")
     if made.homeless:
         verb = "fits" if len(made.homeless) == 1 else "fit"
-        parts.append(f"{figures.count(len(made.homeless), 'pod')} {verb} nowhere")
+        parts.append(f"{units.counted(len(made.homeless), 'pod')} {verb} nowhere")
     if made.objections:
         parts.append("the audit objects, see the notes")
     return f"{'; '.join(parts)}." if parts else "No pod waits for a node."

@@ -20,7 +20,7 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.disruption.weighing import Together, Weighing, of_consolidation
-from daiku.model import labels, waking
+from daiku.model import labels, units, waking
 from daiku.report import Kept, Look, Proposal
 from daiku.state.past import RESIDENCY
 
@@ -143,8 +143,8 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
         return False
     elif pool.consolidation_policy == "WhenEmpty":
         reason = "NotEmpty"
-        count = len(candidate.reschedulable)
-        message = f"NodePool {pool.meta.name} has the policy WhenEmpty, and {count} pods run on it"
+        there = units.counted(len(candidate.reschedulable), "pod")
+        message = f"NodePool {pool.meta.name} has the policy WhenEmpty, and it holds {there}"
     elif candidate.objection is not None:
         reason, message = candidate.objection.reason, candidate.objection.message
     elif due > ground.now:

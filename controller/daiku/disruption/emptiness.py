@@ -12,7 +12,7 @@ from typing import Final
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
-from daiku.model import waking
+from daiku.model import units, waking
 from daiku.report import Kept, Proposal
 
 REASON: Final = "Empty"
@@ -27,7 +27,8 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
         due = candidate.state_node.consolidatable_at(pool)
         reason, message = "", ""
         if not candidate.is_empty:
-            reason, message = "NotEmpty", f"{len(candidate.reschedulable)} pods run on it"
+            there = units.counted(len(candidate.reschedulable), "pod")
+            reason, message = "NotEmpty", f"it holds {there}"
         elif candidate.objection is not None:
             reason, message = candidate.objection.reason, candidate.objection.message
         elif pool.replicas is not None:

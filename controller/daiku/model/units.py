@@ -103,6 +103,11 @@ def format_quantity(resource: str, amount: int) -> str:
 
 
 @lru_cache(maxsize=4096)
+def counted(number: int, noun: str) -> str:
+    """Such as "1 pod" or "2,000 pods"."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _whole(quantity: str | float, per_unit: int) -> int:
     text = str(quantity)
     match = _QUANTITY.fullmatch(text)

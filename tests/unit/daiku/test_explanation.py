@@ -6,10 +6,11 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import running
 
-from daiku import advice, explanation
+from daiku import advice, explanation, prospect
 from daiku.events import Object
-from daiku.explanation import Explanation, Question
+from daiku.explanation import Explanation
 from daiku.model import labels
+from daiku.prospect import Question
 from daiku.settings import Settings
 
 HOUR = timedelta(hours=1)
@@ -159,6 +160,37 @@ def test_a_node_of_a_large_cluster_is_looked_at_by_itself_and_says_so() -> None:
     assert found.title == "Node node-default-00003 is still here: Unconsolidatable."
     assert "$" in found.reasons[0]
     assert found.reasons[1].startswith(f"it was looked at by itself; what all {many} nodes")
+
+
+def test_a_node_by_itself_is_said_to_stay_for_the_reason_that_the_whole_round_gives() -> None:
+    guarded = build.pod(
+        "db", node="node-default-00001", cpu="1", annotations={labels.DO_NOT_DISRUPT: "true"}
+    )
+    question = asked(*six(3), guarded)
+
+    whole = prospect.within_a_minute(prospect.cluster_of(question), question)
+
+    stay = sorted(set(whole.kept) - set(whole.going))
+    assert stay
+    for claim in stay:
+        found = explanation.node(question, f"node-{claim}")
+        assert found.reasons[0] == whole.kept[claim].message
+
+
+def test_a_pool_of_a_large_cluster_says_what_of_it_goes_first_and_who_looks_further() -> None:
+    many = explanation.TOGETHER_MOST + 1
+    spare = running("default-spare", "c-8x", cpu="8")
+    pod = replace(build.pod("web", cpu="1", node="node-default-spare"), scheduled=build.NOW)
+
+    found = explanation.node_pool(asked(*six(many), *spare, pod), "default")
+
+    assert facts(found)["about to go"] == "1 node"
+    assert facts(found)["cpu"].endswith(" % requested")
+    assert found.reasons[0].startswith("Underutilized/")
+    assert found.reasons[-1] == (
+        f"nodes were looked at one by one; what all {many + 1} nodes could become together is searched by "
+        "`daiku plan --repack`"
+    )
 
 
 @pytest.mark.parametrize(("seconds", "title"), [(30, "about to go"), (90, "still here: TooYoung")])

@@ -60,7 +60,7 @@ def test_the_last_object_of_a_kind_and_name_counts() -> None:
     found = configured(workload(replicas=1), workload(replicas=4))
 
     assert len(pods(found)) == 4
-    assert "1 object is given more than once; the last one counts" in found.notes
+    assert "given more than once, of which the last one counts: 1 object" in found.notes
 
 
 def test_objects_of_a_namespace_get_one_and_a_daemon_set_hands_it_on() -> None:
@@ -74,7 +74,7 @@ def test_pods_behind_a_gate_are_left_out_and_counted() -> None:
     found = configured(pod(spec={"schedulingGates": [{"name": "quota"}]}), pod("two"))
 
     assert [each.meta.name for each in pods(found)] == ["two"]
-    assert "1 pod is held back by scheduling gates and not planned" in found.notes
+    assert "held back by scheduling gates and not planned: 1 pod" in found.notes
 
 
 def test_kinds_that_do_not_matter_are_counted() -> None:

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from daiku.cli import figures
 from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
-from daiku.model import labels, resources, selectors
+from daiku.model import labels, resources, selectors, units
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 
@@ -32,7 +31,7 @@ def without_requests(evidence: Evidence) -> Iterator[Finding]:
             "pods-without-requests",
             Severity.WARNING,
             found,
-            f"{figures.count(len(found), 'workload')} with pods that request no CPU or no memory: nodes are made as if "
+            f"{units.counted(len(found), 'workload')} with pods that request no CPU or no memory: nodes are made as if "
             "these took nothing, and get crowded",
             "set resources.requests for cpu and memory, from what they use",
         )

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from daiku.cli import figures
 from daiku.cli.rolling import rounds
 from daiku.cli.rolling.rounds import Member, Selection
 from daiku.kube.client import Client
+from daiku.model import units
 
 POLL_SECONDS: Final = 2.0
 STILL_SECONDS: Final = 180.0
@@ -36,7 +36,7 @@ class Stand:
         more = f" and {len(going) - _NAMED_MOST} more" if len(going) > _NAMED_MOST else ""
         now = f"; going: {', '.join(going[:_NAMED_MOST])}{more}" if going else ""
         rest = "; paused" if self.paused else ""
-        return f"{self.done} of {figures.count(self.total, 'node')} replaced{now}{rest}"
+        return f"{self.done} of {units.counted(self.total, 'node')} replaced{now}{rest}"
 
 
 def stand(members: Sequence[Member]) -> Stand:

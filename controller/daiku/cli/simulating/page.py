@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Final
 
-from daiku.cli import figures
 from daiku.cli.plan_tables import Table
 from daiku.cli.simulating import plots, tables
+from daiku.model import units
 from daiku.simulation.ledger import Sample
 from daiku.simulation.result import SHARES, Result
 from daiku.simulation.scenario import Scenario
@@ -40,7 +40,7 @@ def write(scenario: Scenario, results: Sequence[Result], notes: Sequence[str]) -
     pods = f"{len(scenario.arrivals):,} pods come" if scenario.arrivals else "no single pods come"
     said = (
         f"{scenario.lasts / 3600:g} h from {scenario.start:%Y-%m-%d %H:%M} UTC, seed {scenario.seed}: "
-        f"{figures.count(len(scenario.services), 'service')}, {pods}. Simulated with Daiku's own decisions."
+        f"{units.counted(len(scenario.services), 'service')}, {pods}. Simulated with Daiku's own decisions."
     )
     parts = [
         f"<h1>{escape(scenario.name)}</h1>",

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from daiku.cli import figures
 from daiku.cli.viewing.rows import READY, Row, Totals
+from daiku.model import units
 
 NAME_LEAST: Final = 12
 """Columns that a node's name has at least."""
@@ -60,8 +61,8 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
         f"{nodes} {kind or 'of no capacity type'} ${usd:,.2f}/h"
         for kind, (nodes, usd) in sums.by_capacity_type.items()
     )
-    nodes = f"{figures.count(sums.nodes, 'node')} ({sums.ready} ready)"
-    pods = f"{figures.count(sums.pods, 'pod')}" + (
+    nodes = f"{units.counted(sums.nodes, 'node')} ({sums.ready} ready)"
+    pods = f"{units.counted(sums.pods, 'pod')}" + (
         f", {sums.waiting} waiting" if sums.waiting else ""
     )
     price = f"${sums.usd_per_hour:,.2f}/h  ${sums.usd_per_month:,.0f}/month"
@@ -76,7 +77,7 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
         lines.append(Text(kinds))
     if sums.unpriced:
         lines.append(
-            Text(f"{figures.count(sums.unpriced, 'node')} without a price: counted as $0", "dim")
+            Text(f"{units.counted(sums.unpriced, 'node')} without a price: counted as $0", "dim")
         )
     said = [part for note in notes for part in textwrap.wrap(note, width, subsequent_indent="  ")]
     return [*lines, *(Text(each, "yellow") for each in said), Text()]
