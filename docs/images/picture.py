@@ -6,7 +6,7 @@ on the laptop world:
 
     KEEP=1 make demo
     daiku local exec -- kubectl apply -f examples/walkthrough/web.yaml && daiku local load default/web -c 5 -t 150
-    daiku local exec -- python docs/images/picture.py docs/images/view.svg 116 daiku view --once
+    daiku local exec -- python docs/images/picture.py docs/images/view.svg 124 daiku view --once
 """
 
 import io

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from daiku_local import down as down_module
-from daiku_local import environment, paths, toolchain, weather_cli, world, world_folder
+from daiku_local import environment, paths, saying, toolchain, weather_cli, world, world_folder
 from daiku_local import load as load_module
 from daiku_local import status as status_module
 from daiku_local import up as up_module
@@ -29,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-app.add_typer(weather_cli.app)
+app.add_typer(weather_cli.app, short_help="Have the stand-in AWS behave as AWS does on a bad day.")
 
 MENDABLE = (
     world.NoWorldError,
@@ -38,6 +38,13 @@ MENDABLE = (
     up_module.UpError,
 )
 """Errors whose message says what to do."""
+_EXEC_HELP = """Run a command with KUBECONFIG, AWS_* and PULUMI_* of the laptop world.
+
+\b
+Examples:
+  daiku local exec -- kubectl get nodes
+  daiku local exec -- pulumi preview --stack local
+  daiku local exec -- daiku view"""
 
 
 class Format(StrEnum):
@@ -49,17 +56,20 @@ class Format(StrEnum):
 
 @app.command()
 def up() -> None:
-    """Start the laptop world, or say that it is up."""
+    """Start the laptop world, or say that it is up.
+
+    Its folder is .daiku of the checkout, or what DAIKU_WORLD says. `daiku local exec -- COMMAND` works in it.
+    """
     with _mended():
-        tools = toolchain.ensure(_progress)
-        up_module.up(paths.world_folder(), tools, _now(), _progress)
+        tools = toolchain.ensure(saying.progress)
+        up_module.up(paths.world_folder(), tools, _now(), saying.progress)
 
 
 @app.command()
 def down() -> None:
     """Stop every process of the laptop world and remove its folder."""
     with _mended():
-        down_module.down(paths.world_folder(), _progress)
+        down_module.down(paths.world_folder(), saying.progress)
 
 
 @app.command()
@@ -80,21 +90,21 @@ def status(
         _fail(f"dead: {', '.join(dead)}. `daiku local up` starts the world anew")
 
 
-@app.command("exec", context_settings={"ignore_unknown_options": True})
+@app.command("exec", context_settings={"ignore_unknown_options": True}, help=_EXEC_HELP)
 def execute(
     command: Annotated[list[str], typer.Argument(help="The command, after `--`.")],
 ) -> None:
     """Run a command with KUBECONFIG, AWS_* and PULUMI_* of the laptop world."""
     with _mended():
         found = world.load(paths.world_folder())
-        up_module.require(found, _progress)
-        tools = toolchain.ensure(_progress)
+        up_module.require(found, saying.progress)
+        tools = toolchain.ensure(saying.progress)
     environ = environment.of_commands(found, tools.folder, os.environ)
     try:
         # Without a shell, and in our place: signals and the exit status are the command's own.
         os.execvpe(command[0], command, environ)  # noqa: S606
     except FileNotFoundError:
-        _fail(f"{command[0]!r} was not found on {environ['PATH']}: give a program that is there")
+        _fail(f"{command[0]!r} was not found: give a program that is on the PATH")
     except PermissionError:
         _fail(f"{command[0]!r} may not be run: give a program whose file is executable")
 
@@ -107,11 +117,16 @@ def load(
     ] = 4,
     seconds: Annotated[float, typer.Option("--seconds", "-t", help="How long.")] = 60.0,
 ) -> None:
-    """Ask the pods behind a Service, as ApacheBench does, so that they have work to do."""
+    """Ask the pods behind a Service, as ApacheBench does, so that they have work to do.
+
+    A request takes a tenth of a second of processor time of one of the ready pods; a HorizontalPodAutoscaler sees it.
+    """
     with _mended():
         found = world.load(paths.world_folder())
-        up_module.require(found, _progress)
-        done = load_module.run(f"{found.door_endpoint}/{service}", clients, seconds, _progress)
+        up_module.require(found, saying.progress)
+        done = load_module.run(
+            f"{found.door_endpoint}/{service}", clients, seconds, saying.progress
+        )
     typer.echo(done.sentence())
     if done.failures:
         _fail(f"{done.failures} requests failed, the last with: {done.problem}")
@@ -119,7 +134,10 @@ def load(
 
 @app.command()
 def demo() -> None:
-    """Build the local stack, scale a Deployment out and in, destroy it again."""
+    """Build the local stack, scale a Deployment out and in, destroy it again.
+
+    KEEP=1 in the environment leaves the world up and says how to go on; REPORT=FILE writes the timings as JSON.
+    """
     # Its imports are heavy, and no other command needs them.
     from daiku_local.demo import run  # noqa: PLC0415
 
@@ -149,18 +167,16 @@ def _end(number: int, _frame: object) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.secho(f"error: {message}", err=True, fg=typer.colors.RED)
+    saying.error(message)
     sys.exit(1)
-
-
-def _progress(line: str) -> None:
-    typer.echo(line, err=True)
 
 
 def _now() -> dt.datetime:
     # The one clock of the laptop world's commands; everything below is given the time.
     return dt.datetime.now(dt.UTC)  # noqa: TID251
 
+
+saying.list_whole(app)
 
 if __name__ == "__main__":
     app()

@@ -70,9 +70,13 @@ def as_json(found: world.World, rows: Sequence[Row]) -> str:
 def as_table(found: world.World, rows: Sequence[Row]) -> Table:
     """The rows and where the world is, for people."""
     table = Table(title=f"laptop world in {found.folder}", title_justify="left", box=None)
-    table.caption = f"Kubernetes {found.kubernetes_endpoint}   AWS {found.aws_endpoint}   door {found.door_endpoint}"
+    table.caption = (
+        f"Kubernetes {found.kubernetes_endpoint}\nAWS        {found.aws_endpoint}\n"
+        f"door       {found.door_endpoint}"
+    )
     table.caption_justify = "left"
-    table.add_column("process")
+    # A name that is cut cannot be looked for.
+    table.add_column("process", overflow="fold")
     table.add_column("state")
     for numbers in ("pid", "ports", "memory", "cpu"):
         table.add_column(numbers, justify="right")

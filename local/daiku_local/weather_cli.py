@@ -13,7 +13,7 @@ import boto3.session
 import botocore.exceptions
 import typer
 
-from daiku_local import paths, weather_client, world
+from daiku_local import paths, saying, weather_client, world
 from daiku_local.weather_client import Json, WeatherError
 
 app = typer.Typer(
@@ -23,18 +23,17 @@ app = typer.Typer(
     help="""Have the stand-in AWS behave as AWS does on a bad day, and see what the controller makes of it.
 
     \b
-    A walk:
-      daiku local weather show                                 what is in force
-      daiku local weather sold-out --zone us-west-2a --capacity-type spot
-                                                               no spot in one zone
-      daiku local weather set contested_pools=1                the cheapest pool of every launch says no
-      daiku local weather refuse CreateFleet UnauthorizedOperation --times 3
-      daiku local weather set boot_seconds=40 unseen_seconds=5 latency_ms=200
-      daiku local weather set request_buckets=true             EC2's own limits of requests
-      daiku local weather spot-price --factor 4 --type m5.large
-      daiku local weather interrupt i-0123456789abcdef0        two minutes' notice, then it is gone
-      daiku local weather message 'not JSON'                   into the interruption queue
-      daiku local weather fair                                 as if nothing had been
+    A walk, each after `daiku local weather`:
+      show                           what is in force
+      sold-out --zone us-west-2a     nothing left in one zone
+      set contested_pools=1          the cheapest says no
+      refuse CreateFleet UnauthorizedOperation --times 3
+      set boot_seconds=40 latency_ms=200
+      set request_buckets=true       EC2's limits of requests
+      spot-price --factor 4 --type m5.large
+      interrupt i-0123456789abcdef0  gone in two minutes
+      message 'not JSON'             into the queue
+      fair                           as if nothing had been
 
     Every answer is the forecast that is now in force, as JSON.""",
 )
@@ -42,8 +41,9 @@ ANY = "*"
 _SET_HELP = """Change settings by name, such as boot_seconds, pending_seconds, unseen_seconds, latency_ms.
 
 \b
-Requests a second by operation:        set 'throttle={"DescribeInstances": 1}'
-How long the throttled are to wait:    set throttle_retry_after_seconds=5"""
+Requests a second by operation, and how long to wait:
+  set 'throttle={"DescribeInstances": 1}'
+  set throttle_retry_after_seconds=5"""
 
 
 @app.command()
@@ -203,5 +203,8 @@ def _mended() -> Generator[None]:
     try:
         yield
     except (WeatherError, world.NoWorldError, botocore.exceptions.BotoCoreError) as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        saying.error(str(error))
         raise typer.Exit(1) from None
+
+
+saying.list_whole(app)

@@ -14,6 +14,7 @@ import msgspec
 from daiku import cloud_choice
 from daiku.api import catalogue, kinds
 from daiku.api.kinds import Kind
+from daiku.cli import cluster_name
 from daiku.cloud.errors import CloudError
 from daiku.kube import credentials, errors
 from daiku.kube.client import Client
@@ -166,10 +167,16 @@ def _catalogue(objects: Sequence[Json], environ: Mapping[str, str], client: Clie
         ]
         for name, kind in kinds.NODE_CLASSES.items()
     }
+    name = cluster_name.find(
+        environ, [o for o in objects if o.get("kind") == kinds.EC2_NODE_CLASSES.name]
+    )
     only_kwok = bool(known[kinds.KWOK_NODE_CLASSES.name]) and not known[kinds.EC2_NODE_CLASSES.name]
+    named = {"CLOUD": "kwok" if only_kwok else "aws", **environ, cluster_name.VARIABLE: name}
+    if named["CLOUD"] == "aws" and not name:
+        raise _NoCatalogueError(f"set {cluster_name.VARIABLE} to the name of the EKS cluster")
     try:
-        chosen = options.read((), {"CLOUD": "kwok" if only_kwok else "aws", **environ})
-        cloud = cloud_choice.make(chosen, environ, client)
+        chosen = options.read((), named)
+        cloud = cloud_choice.make(chosen, named, client)
         classes = [each for each in known[cloud.node_class_kind] if isinstance(each, NodeClass)]
         if not classes:
             raise _NoCatalogueError(f"the cluster has no {cloud.node_class_kind}")

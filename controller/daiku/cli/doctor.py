@@ -22,8 +22,9 @@ FOUND: Final = 3
 
 HELP: Final = """Look for the known traps of a cluster and its account, and say what to do about each.
 
-Reads only. The cluster is the one that KUBECONFIG says; its AWS account is examined too when CLUSTER_NAME is set and
-there are credentials. A saved cluster can be examined without either.
+Reads only. The cluster is the one that KUBECONFIG says; its AWS account is examined too when there are credentials.
+CLUSTER_NAME says the cluster's name where the tag karpenter.sh/discovery of its node classes does not. A saved cluster
+can be examined without any of it.
 
 \b
 Examples:
@@ -161,11 +162,12 @@ def _live(shown: "progress.Progress", notes: list[str]) -> "Evidence":
 
 def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
     """What the account says, where it can be asked."""
+    from daiku.cli import cluster_name  # noqa: PLC0415
     from daiku.cli.doctoring import account  # noqa: PLC0415
     from daiku.cloud.aws.session import NoRegionError, Session  # noqa: PLC0415
     from daiku.runtime import clock  # noqa: PLC0415
 
-    cluster = os.environ.get("CLUSTER_NAME", "")
+    cluster = cluster_name.find(os.environ, evidence.raw("EC2NodeClass"))
     if not any(each.ref.kind == "EC2NodeClass" for each in evidence.node_classes):
         return []
     if not cluster:

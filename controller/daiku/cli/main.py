@@ -5,17 +5,21 @@ point's name. The image holds none, so there it is `run` and what follows it.
 """
 
 import os
+import shutil
 import sys
 from typing import Final
 
 import typer
 
-from daiku.cli import convert, doctor, explain, lines, plan, roll, simulate, snapshot, view
+from daiku.cli import convert, doctor, explain, helping, lines, plan, roll, simulate, snapshot, view
 from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
 ANSWERS: Final = frozenset({"doctor", "explain", "plan"})
 """Commands that read much, give one answer, and end."""
+
+COLUMNS: Final = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+"""How wide the terminal is; None where there is none."""
 
 app = typer.Typer(
     name="daiku",
@@ -35,7 +39,8 @@ def _root() -> None:
 @app.command(
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     help="Run the controller. Options come from flags, then from the environment:\n\n\b\n"
-    + options.describe(),
+    + options.describe(COLUMNS),
+    short_help="Run the controller.",
 )
 def run(context: typer.Context) -> None:
     """Run the controller until it is told to stop."""
@@ -50,14 +55,19 @@ def run(context: typer.Context) -> None:
     raise typer.Exit(application.run(chosen, os.environ))
 
 
-app.command("convert", help=convert.HELP)(convert.convert)
-app.command("doctor", help=doctor.HELP)(doctor.doctor)
-app.command("explain", help=explain.HELP)(explain.explain)
-app.command("plan", help=plan.HELP)(plan.plan)
-app.command("roll", help=roll.HELP)(roll.roll)
-app.command("simulate", help=simulate.HELP)(simulate.simulate)
-app.command("snapshot", help=snapshot.HELP)(snapshot.snapshot)
-app.command("view", help=view.HELP)(view.view)
+for _name, _command, _help in (
+    ("convert", convert.convert, convert.HELP),
+    ("doctor", doctor.doctor, doctor.HELP),
+    ("explain", explain.explain, explain.HELP),
+    ("plan", plan.plan, plan.HELP),
+    ("roll", roll.roll, roll.HELP),
+    ("simulate", simulate.simulate, simulate.HELP),
+    ("snapshot", snapshot.snapshot, snapshot.HELP),
+    ("view", view.view, view.HELP),
+):
+    app.command(_name, help=helping.fitted(_help, COLUMNS), short_help=helping.short(_help))(
+        _command
+    )
 
 
 def main() -> None:
@@ -70,9 +80,8 @@ def main() -> None:
 
         app.command("instance-types")(instance_types.show)
     else:
-        app.command("instance-types", help="Show every instance type as the controller sees it.")(
-            _root
-        )
+        said = "Show every instance type as the controller sees it."
+        app.command("instance-types", help=said, short_help=said)(_root)
     if len(sys.argv) == 1 or sys.argv[1] not in {each.name for each in app.registered_commands}:
         _mount()
     if ANSWERS.intersection(sys.argv[1:2]):

@@ -14,9 +14,9 @@ FAILED: Final = 1
 HELP: Final = """Write a live cluster into one file that `daiku plan` reads.
 
 Which cluster KUBECONFIG says, else ~/.kube/config. The file holds every object that the controller watches, and the
-instance types with their prices if the cloud can be reached (with the environment of `daiku run`: CLUSTER_NAME,
-AWS_REGION, credentials). It holds no Secrets; of containers it keeps name, image, resources and ports, of node classes
-everything but the user data.
+instance types with their prices if the cloud can be reached (with AWS_REGION and credentials, and CLUSTER_NAME where
+the tag karpenter.sh/discovery of the node classes is not the cluster's name). It holds no Secrets; of containers it
+keeps name, image, resources and ports, of node classes everything but the user data.
 
 \b
 Examples:

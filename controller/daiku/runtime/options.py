@@ -4,12 +4,17 @@ One table (`option_table`) says each option's name, bound, default and meaning; 
 errors come from it. All mistakes are reported together, each with the value, what is allowed, and what to do.
 """
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from daiku.runtime import option_table
 from daiku.settings import Settings
+
+_BESIDE_LEAST: Final = 90
+"""Columns of a terminal on which what an option means stands beside its flag, not below it."""
 
 
 class OptionsError(Exception):
@@ -90,13 +95,26 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
     )
 
 
-def describe() -> str:
-    """Every option, for people."""
+def describe(columns: int | None = None) -> str:
+    """Every option, for people, on a terminal of so many columns; None: each on one line."""
     width = max(len(option.flag) for option in option_table.TABLE)
-    return "\n".join(
-        f"{option.flag:<{width}}  {option.help} ({option.allowed}; "
-        f"${option.name}{f'; default {option.default}' if option.default else ''})"
+    said = {
+        option.flag: f"{option.help} ({option.allowed}; ${option.name}"
+        f"{f'; default {option.default}' if option.default else ''})"
         for option in option_table.TABLE
+    }
+    if columns is None:
+        return "\n".join(f"{flag:<{width}}  {text}" for flag, text in said.items())
+    fill = partial(textwrap.fill, width=columns - 2, break_long_words=False, break_on_hyphens=False)
+    if columns < _BESIDE_LEAST:
+        return "\n".join(
+            f"{flag}\n{fill(text, initial_indent=' ' * 4, subsequent_indent=' ' * 4)}"
+            for flag, text in said.items()
+        )
+    rest = " " * (width + 2)
+    return "\n".join(
+        fill(text, initial_indent=f"{flag:<{width}}  ", subsequent_indent=rest)
+        for flag, text in said.items()
     )
 
 

@@ -148,7 +148,8 @@ def read(content: Any) -> Forecast:
     values: dict[str, Any] = {str(key): value for key, value in content.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
     known = [field.name for field in dataclasses.fields(Forecast)]
     if unknown := sorted(set(values) - set(known)):
-        raise BadForecastError(f"unknown in a forecast: {unknown}; known are {known}")
+        named, others = ", ".join(unknown), ", ".join(known)
+        raise BadForecastError(f"unknown in a forecast: {named}; known are {others}")
     try:
         for name, kind in (("sold_out", SoldOut), ("refusals", Refusal), ("spot_moves", SpotMove)):
             values[name] = tuple(kind(**each) for each in values.get(name, ()))

@@ -1,7 +1,9 @@
 import json
 
+import pytest
+
 from daiku.api import kinds
-from daiku.cli import capture
+from daiku.cli import capture, cluster_name
 
 SECRET = "hunter2"  # noqa: S105  (what must not be found)
 
@@ -85,3 +87,28 @@ def test_user_data_of_node_classes_stays_behind() -> None:
 
 def test_secrets_and_config_maps_are_not_among_what_is_read() -> None:
     assert not {"Secret", "ConfigMap"} & set(kinds.BY_NAME)
+
+
+NOTHING: dict[str, object] = {}
+
+
+def node_class(*names: str) -> dict[str, object]:
+    terms = [{"tags": {"karpenter.sh/discovery": name}} for name in names]
+    return {"spec": {"subnetSelectorTerms": terms, "securityGroupSelectorTerms": [{"id": "sg-1"}]}}
+
+
+@pytest.mark.parametrize(
+    ("environ", "classes", "name"),
+    [
+        ({"CLUSTER_NAME": "prod"}, [node_class("other")], "prod"),
+        ({}, [node_class("prod"), node_class("prod"), node_class(), NOTHING], "prod"),
+        ({"CLUSTER_NAME": ""}, [node_class("prod")], "prod"),
+        ({}, [node_class("prod"), node_class("test")], ""),
+        ({}, [node_class("*")], ""),
+        ({}, [], ""),
+    ],
+)
+def test_the_clusters_name_is_what_all_node_classes_select_by_unless_it_is_said(
+    environ: dict[str, str], classes: list[dict[str, object]], name: str
+) -> None:
+    assert cluster_name.find(environ, classes) == name

@@ -1,0 +1,48 @@
+"""What a person reads on a terminal: sentences are broken between words, and no command of a list is cut."""
+
+import inspect
+import shutil
+import sys
+import textwrap
+from typing import TextIO
+
+import typer
+
+WIDTH_LEAST = 40
+"""Columns; a terminal that says less is not believed."""
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Each line of `text` broken between words where `stream` is a terminal; elsewhere as it is, to be searched."""
+    if not stream.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, WIDTH_LEAST)
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            initial_indent=line[: len(line) - len(line.lstrip())],
+            subsequent_indent="  ",
+            # Addresses and names can still be copied.
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
+
+
+def error(message: str) -> None:
+    """What went wrong, on standard error."""
+    typer.secho(folded(f"error: {message}", sys.stderr), err=True, fg=typer.colors.RED)
+
+
+def progress(line: str) -> None:
+    """What is being done, on standard error."""
+    typer.echo(folded(line, sys.stderr), err=True)
+
+
+def list_whole(app: typer.Typer) -> None:
+    """List each command with its whole first paragraph."""
+    for each in app.registered_commands:
+        said = each.help or inspect.getdoc(each.callback) or ""
+        each.short_help = " ".join(said.partition("\n\n")[0].split())
