@@ -7,7 +7,7 @@ that, people may ask for a node's replacement (`daiku roll`).
 Source: Karpenter's nodeclaim.disruption (drift), and its AWS provider's IsDrifted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -85,7 +85,7 @@ def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
     version = claim.meta.annotations.get(labels.NODEPOOL_HASH_VERSION)
     if then is not None and version == nodepool_hash.VERSION and then != now:
         return "NodePoolDrifted", f"the template of NodePool {pool.meta.name} has changed"
-    differs = _differs(_labels_of(claim), pool.template.requirements)
+    differs = _beside(claim)(pool.template.requirements)
     if differs:
         return "RequirementsDrifted", f"NodePool {pool.meta.name} asks for {differs} now"
     types = standard.types.get(pool.template.node_class)
@@ -109,8 +109,10 @@ def _by_name(catalogue: Catalogue) -> Mapping[NodeClassRef, Mapping[str, Instanc
 
 
 @memo.by_identity(16_384)
-def _labels_of(claim: NodeClaim) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(claim.meta.labels.items()))
+def _beside(claim: NodeClaim) -> Callable[[Requirements], str]:
+    """What a NodeClaim does not meet, asked once of each template."""
+    known = tuple(sorted(claim.meta.labels.items()))
+    return memo.by_identity(8)(lambda asked: _differs(known, asked))
 
 
 @lru_cache(maxsize=16384)

@@ -90,13 +90,34 @@ def _annotations(pool: NodePool, snapshot: Snapshot) -> dict[str, str | None]:
 def _conditions(
     pool: NodePool, snapshot: Snapshot, catalogue: Catalogue, now: datetime
 ) -> tuple[Condition, ...]:
-    parts = [
-        _condition(pool, "ValidationSucceeded", _judge(catalogue)(pool), now),
-        _condition(pool, "NodeClassReady", readiness.node_class_problem(pool, snapshot), now),
-    ]
-    ready = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
-    wanted = (*parts, ready, _registration(pool, snapshot, now))
-    return conditions.changed(pool.conditions, wanted)
+    invalid, unready = _judge(catalogue)(pool), readiness.node_class_problem(pool, snapshot)
+    is_told = invalid is None and unready is None and _is_told_to_be_ready(pool)
+    ready = () if is_told else _readiness(pool, invalid, unready, now)
+    return conditions.changed(pool.conditions, (*ready, _registration(pool, snapshot, now)))
+
+
+def _readiness(
+    pool: NodePool,
+    invalid: readiness.Reason | None,
+    unready: readiness.Reason | None,
+    now: datetime,
+) -> tuple[Condition, ...]:
+    parts = (
+        _condition(pool, "ValidationSucceeded", invalid, now),
+        _condition(pool, "NodeClassReady", unready, now),
+    )
+    root = conditions.root(pool.conditions, parts, generation=pool.meta.generation, now=now)
+    return (*parts, root)
+
+
+@memo.by_identity(1000)
+def _is_told_to_be_ready(pool: NodePool) -> bool:
+    """Whether a NodePool that nothing is wrong with says so already, as nearly all do."""
+    known = find(pool.conditions, conditions.ROOT)
+    if known is None or known.last_transition is None:
+        return False
+    wanted = _readiness(pool, None, None, known.last_transition)
+    return not conditions.changed(pool.conditions, wanted)
 
 
 def _registration(pool: NodePool, snapshot: Snapshot, now: datetime) -> Condition:

@@ -33,6 +33,7 @@ LOOK_EVERY: Final = timedelta(minutes=1)
 OBSERVED_SECONDS: Final = 5.0
 """How old metrics of the cluster may be: less than any scraper's interval, and they need not cost in every tick."""
 _log = log.get("loop")
+_seconds = metrics.SCHEDULING_SECONDS.labels("provisioner")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,7 +160,7 @@ class Loop:
         self._wake_at = min(plan.wake_at or now + LOOK_EVERY, now + LOOK_EVERY)
         self._next = began + PACE_SECONDS
         metrics.TICKS.inc()
-        metrics.SCHEDULING_SECONDS.labels("provisioner").observe(elapsed)
+        _seconds.observe(elapsed)
         self._decided = snapshot, plan.report
         self._report(plan, elapsed)
         for command in plan.commands:

@@ -65,7 +65,8 @@ class Cluster:
         # Read by the loop, which hands it to the tick; empty until the first refresh.
         self.catalogue = _EMPTY
         self._objects: dict[type[Object], dict[str, Object]] = {kind: {} for kind in KINDS}
-        self._listed: dict[type[Object], bool] = dict.fromkeys(KINDS, False)
+        # Kinds that have to be listed, for the first time or again.
+        self._unlisted: dict[type[Object], None] = dict.fromkeys(KINDS)
         self._sorted: dict[type[Object], tuple[Object, ...]] = {}
         # None once anything but pods may have changed about nodes; `_touched` are Nodes whose pods have.
         self._standing: Standing | None = None
@@ -86,7 +87,7 @@ class Cluster:
     @property
     def synced(self) -> bool:
         """Whether every kind has been listed, and none has to be listed again."""
-        return all(self._listed.values())
+        return not self._unlisted
 
     @property
     def again_at(self) -> datetime | None:
@@ -114,11 +115,11 @@ class Cluster:
                 lost = [k for k in self._objects[event.kind] if k not in event.keys]
                 for key in lost:
                     self._lose(event.kind, key)
-                is_first = not self._listed[event.kind]
-                self._listed[event.kind] = True
+                is_first = event.kind in self._unlisted
+                self._unlisted.pop(event.kind, None)
                 return bool(lost) or is_first
             case events.Outdated():
-                self._listed[event.kind] = False
+                self._unlisted[event.kind] = None
             case events.CatalogueRefreshed():
                 if event.catalogue.version != self.catalogue.version:
                     self._deciding.unschedulable = ()
@@ -242,7 +243,7 @@ class Cluster:
             # What was in the way of these pods may just have been changed by hand: do not make them wait.
             self._deciding.unschedulable = ()
         if isinstance(seen, Pod):
-            self._pods.see(seen, live=self._listed[Pod])
+            self._pods.see(seen, live=Pod not in self._unlisted)
             self._daemons.see(seen)
         elif isinstance(seen, NodePool):
             self._registrations.see_pool(seen)

@@ -59,7 +59,8 @@ class Inflight:
     @property
     def again_at(self) -> datetime | None:
         """When the first pause ends that no decision has taken into account; None when there is none."""
-        return min(self._fresh.values(), default=None)
+        # Asked many times between two decisions, and most often there is none.
+        return min(self._fresh.values()) if self._fresh else None
 
     def begin(self, command: Command, now: datetime) -> None:
         """A command is handed to the executor."""
