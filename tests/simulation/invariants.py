@@ -141,6 +141,14 @@ class Invariants:
             case _:
                 pass
 
+    def check_deletion(self, process: "Process", pod: str) -> None:
+        """A pod is about to be deleted, which asks no PodDisruptionBudget: its deadline must be why."""
+        if not isinstance(process.command, commands.DeletePod):
+            told = rules.Words(process.command) if process.command is not None else "nothing"
+            raise Violated(
+                "pdb", f"{process.name} deletes pod {pod} and does not evict it ({told})"
+            )
+
     def check_launch(self, process: "Process", claim: NodeClaim) -> None:
         """An instance is about to be made."""
         live = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from tests.simulation import apiserver
-from tests.simulation.apiserver import LEASES, Json, Refused
+from tests.simulation.apiserver import LEASES, PODS, Json, Refused
 
 from daiku.api import decode
 from daiku.kube import errors
@@ -90,6 +90,8 @@ class Client:
         sent: Json = msgspec.json.decode(msgspec.json.encode(options or {}))
         uid = (sent.get("preconditions") or {}).get("uid")
         grace = sent.get("gracePeriodSeconds")
+        if what.plural == PODS:
+            self._world.invariants.check_deletion(self._process, what.key)
         return self._call(
             "DELETE", path,
             lambda: self._api.delete(what.plural, what.key, self._name, uid=uid, grace=grace),

@@ -10,16 +10,20 @@ from collections.abc import Callable
 import pytest
 from tests.simulation import conftest, faults, shrinking
 
+from daiku import commands
+from daiku.kube import eviction
+from daiku.kube.client import Client
 from daiku.lifecycle import audit, collection, termination
 from daiku.model.pod import Pod
 from daiku.runtime.carrier import Carrier
 from daiku.scheduling import audit as scheduling_audit
 from daiku.scheduling import expected, prices
+from daiku.surge import hold
 
 
 def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) -> None:
     for seed in seeds:
-        if seed % 10 == 0:
+        if seed % 50 == 0:
             gc.collect()
         history, failure = shrinking.live(seed)
         conftest.lived["histories"] += 1
@@ -55,6 +59,16 @@ def _no_amounts(*_values: object) -> dict[str, int]:
     return {}
 
 
+def _deleted(client: Client, command: commands.Evict) -> bool:
+    pod = {"namespace": command.namespace, "name": command.name, "uid": command.uid}
+    eviction.delete(client, commands.DeletePod(**pod, grace_seconds=5))
+    return True
+
+
+def _unheld(*_values: object) -> hold.Hold:
+    return hold.Hold()
+
+
 def _dear(*_values: object) -> float:
     return 100.0
 
@@ -79,7 +93,10 @@ def _dear(*_values: object) -> float:
             id="a pod evicted that must not be",
         ),
         pytest.param(
-            termination, "_wait_for_surges", _nothing, {"surge"}, id="an eviction before the new pod is ready"
+            eviction, "evict", _deleted, {"pdb"}, id="a pod deleted without asking its budgets"
+        ),
+        pytest.param(
+            hold, "before", _unheld, {"surge"}, id="an eviction before the new pod is ready"
         ),
         pytest.param(
             collection, "orphans", _nothing, {"orphan", "nothing is left after scale to zero"},
