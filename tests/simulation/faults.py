@@ -1,8 +1,8 @@
 """What goes wrong, how often, and how often it really did.
 
 Each history draws which kinds of fault it has and how frequent they are, so that some histories are all about one
-kind and others mix everything. Faults have their own stream of random numbers: muting a kind or ending faults
-early, as shrinking does, leaves the rest of the world's choices in their places.
+kind and others mix everything; and how dense it is as a whole. Faults have their own stream of random numbers: muting
+a kind or ending faults early, as shrinking does, leaves the rest of the world's choices in their places.
 """
 
 import random
@@ -76,6 +76,11 @@ EVENTS = {
 }
 """Weight of each among what happens to the world by itself."""
 KINDS = (*CALLS, *CLOUD, *WATCHES, *MACHINES, *EVENTS)
+PACES = (1.0, 1.5, 2.0, 3.0)
+"""How dense a history is: by how much chances grow, and pauses between events and between people's deeds shrink. With
+the first the controller gets far between two faults, with the last next to nothing that it begins is left in peace."""
+FAULTS = 200
+"""So much goes wrong before peace comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class Mercy:
     """What is left out of a history, to find the smallest that still fails."""
 
     muted: frozenset[str] = frozenset()
-    faults_most: int = 1_000_000
+    faults_most: int = FAULTS
     actions_most: int = 1_000_000
     """Of people who scale, restart and delete."""
 
@@ -97,10 +102,11 @@ class Faults:
         self.mercy = mercy
         self.counts: Counter[str] = Counter()
         self.total = 0
+        self.pace = self.random.choice(PACES)
         self._chances = dict.fromkeys(KINDS, 0.0)
         for kind, chance in {**CALLS, **CLOUD, **WATCHES, **MACHINES, **EVENTS}.items():
             factor = self.random.choice((0.0, 0.5, 1.0, 1.0, 2.0, 3.0))
-            self._chances[kind] = chance * factor
+            self._chances[kind] = chance * factor * self.pace
 
     def strike(self, kind: str) -> bool:
         """Whether `kind` goes wrong now."""

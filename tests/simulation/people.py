@@ -225,8 +225,8 @@ class People:
             template["taints"] = [{"key": "dedicated", "effect": "NoSchedule", "value": "x"}]
         if rng.random() < 0.3:
             template["terminationGracePeriod"] = rng.choice(("30s", "90s"))
-        if rng.random() < 0.3:
-            template["expireAfter"] = rng.choice(("2m", "5m"))
+        if rng.random() < 0.5:
+            template["expireAfter"] = rng.choice(("90s", "2m", "5m"))
         budget = rng.choice(("100%", "1", "50%", "2"))
         limits = rng.choice((None, None, {"cpu": "24"}, {"cpu": "12"}, {"nodes": "5"}))
         after = rng.choice(("0s", "5s", "30s"))

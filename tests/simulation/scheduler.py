@@ -103,9 +103,10 @@ class Scheduler:
         nominated = self._nominated(pod)
         self._take(used, nominated, key, -1)
         nodes = self._api.objects[NODES]
-        for name in sorted(nodes, key=lambda each: each != nominated):
-            node, room = nodes[name], self._world.allocatable(nodes[name])
-            taken = used.setdefault(name, [0, 0])
+        first = (nominated,) if nominated else ()
+        for name in (*first, *nodes):
+            node, taken = nodes[name], used.setdefault(name, [0, 0])
+            room = self._world.allocatable(name)
             if (
                 taken[0] + app.cpu <= room[0]
                 and taken[1] + app.memory <= room[1]

@@ -17,7 +17,6 @@ from tests.simulation.apiserver import (
     POOLS,
     ApiServer,
     Change,
-    Json,
     Refused,
     is_finished,
     is_leaving,
@@ -45,8 +44,6 @@ T = TypeVar("T")
 
 STEP = 5.0
 """Seconds between two looks at what is."""
-FAULTS = 200
-"""So much goes wrong before peace comes."""
 CHAOS_MOST = 600.0
 """Seconds after which there is peace in any case."""
 LED = 120.0
@@ -160,10 +157,10 @@ class World:
             note = {"metadata": {"annotations": {"note": str(self.api.version)}}}
             self.api.patch(what.plural, what.key, note, "somebody")
 
-    def allocatable(self, node: Json) -> tuple[int, int]:
+    def allocatable(self, node: str) -> tuple[int, int]:
         """Millicores and bytes of a Node."""
-        machine = self.kubelets.by_node[node["metadata"]["name"]]
-        return machine.type.allocatable["cpu"], machine.type.allocatable["memory"]
+        has = self.kubelets.by_node[node].type.allocatable
+        return has["cpu"], has["memory"]
 
     def _tell_processes(self, change: Change) -> None:
         for process in self.processes:
@@ -224,21 +221,22 @@ class History:
 
     def _is_chaos(self) -> bool:
         world = self.world
-        most = min(FAULTS, world.faults.mercy.faults_most)
+        most = world.faults.mercy.faults_most
         return world.faults.total < most and world.clock.seconds < CHAOS_MOST
 
     def _plan_people(self) -> None:
-        world = self.world
+        world, every = self.world, 8 / self.world.faults.pace
 
         def act() -> None:
             if self._is_chaos():
                 world.people.act()
-                world.clock.after(world.random.expovariate(1 / 8), act)
+                world.clock.after(world.random.expovariate(1 / every), act)
 
         world.clock.after(world.random.uniform(5, 30), act)
 
     def _plan_trouble(self) -> None:
-        world, every = self.world, self.world.faults.seconds(1.5, 6)
+        world = self.world
+        every = world.faults.seconds(1.5, 6) / world.faults.pace
 
         def strike() -> None:
             if self._is_chaos():
