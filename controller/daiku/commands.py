@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
+from daiku.model import quick
 from daiku.model.condition import Condition
 from daiku.model.instance_type import LaunchOption
 from daiku.model.meta import Meta
@@ -50,6 +51,7 @@ class Launch:
         return f"Launch/{self.node_claim.meta.name}"
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchNodeClaim:
     """Change a NodeClaim's metadata, then its status. None leaves a part as it is.
@@ -236,6 +238,7 @@ class TerminateInstance:
         return f"Instance/{self.provider_id}"
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchNodePool:
     """Change a NodePool's annotations and status. None leaves a part as it is."""

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.events import Interrupted
+from daiku.model import quick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Unschedulable:
     blockers: tuple[Blocker, ...]
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """A node that could have been disrupted and is still there, and why."""
@@ -155,6 +157,7 @@ class Look:
         return now >= self.again_at(changes)
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What a tick saw and why it did not do more. Reasons are for events, conditions, `explain` and metrics."""

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daiku.model import condition, labels
+from daiku.model import condition, labels, quick
 from daiku.model.condition import Condition
 from daiku.model.meta import Meta
 from daiku.model.taints import Taint
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A machine that has joined the cluster."""

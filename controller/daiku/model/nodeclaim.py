@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from daiku.model import condition, labels
+from daiku.model import condition, labels, quick
 from daiku.model.condition import Condition
 from daiku.model.instance_type import NodeClassRef
 from daiku.model.meta import Meta
@@ -12,6 +12,7 @@ from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClaim:
     """A NodeClaim whose quantities and durations have been parsed already."""

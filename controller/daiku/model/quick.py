@@ -1,4 +1,4 @@
-"""Frozen dataclasses of which there are a hundred thousand, made in half the time.
+"""Frozen dataclasses of which there are a hundred thousand, or one in every tick, made in half the time.
 
 The problem: the `__init__` of a frozen dataclass sets each field through `object.__setattr__`, so that a pod takes
 2.4 µs: half a second for 100,000 pods with their metadata, each time they are listed. The idea: while it is being made

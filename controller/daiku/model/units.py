@@ -108,6 +108,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+@lru_cache(maxsize=4096)
 def _whole(quantity: str | float, per_unit: int) -> int:
     text = str(quantity)
     match = _QUANTITY.fullmatch(text)

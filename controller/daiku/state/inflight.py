@@ -13,7 +13,7 @@ from typing import Final
 
 from daiku import commands
 from daiku.commands import Command
-from daiku.model import waking
+from daiku.model import quick, waking
 
 _SETTLE: Final = timedelta(seconds=3)
 """How long a change may take to come back through a watch; then it is asked for again."""
@@ -25,6 +25,7 @@ _BACKOFF_FIRST: Final = timedelta(seconds=1)
 _BACKOFF_MOST: Final = timedelta(minutes=1)
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """Why nothing is planned for a key now."""

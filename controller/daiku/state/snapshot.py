@@ -11,6 +11,7 @@ from datetime import datetime
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import LaunchedInstance
 from daiku.events import Inspected, InstancesListed, Interrupted
+from daiku.model import quick
 from daiku.model.daemonset import DaemonSet
 from daiku.model.deployment import Deployment
 from daiku.model.instance_type import NodeClassRef
@@ -42,6 +43,7 @@ class Nomination:
     """Since when there is no room for it there any more; None while there is."""
 
 
+@quick.made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What is believed at one instant."""
