@@ -1,6 +1,7 @@
 """What a person reads on a terminal: sentences are broken between words, and no command of a list is cut."""
 
 import inspect
+import os
 import shutil
 import sys
 import textwrap
@@ -16,7 +17,7 @@ def folded(text: str, stream: TextIO) -> str:
     """Each line of `text` broken between words where `stream` is a terminal; elsewhere as it is, to be searched."""
     if not stream.isatty():
         return text
-    width = max(shutil.get_terminal_size().columns, WIDTH_LEAST)
+    width = max(_columns(stream), WIDTH_LEAST)
     return "\n".join(
         textwrap.fill(
             line,
@@ -29,6 +30,16 @@ def folded(text: str, stream: TextIO) -> str:
         )
         for line in text.split("\n")
     )
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide the terminal is that `stream` writes to, which the other stream may not."""
+    if os.environ.get("COLUMNS", "").isdecimal():
+        return int(os.environ["COLUMNS"])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        return shutil.get_terminal_size().columns
 
 
 def error(message: str) -> None:

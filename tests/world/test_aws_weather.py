@@ -195,7 +195,7 @@ def test_a_message_goes_into_the_queue_as_it_is(account: Account) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("set", "rain=1"), "unknown in a forecast: ['rain']"),
+        (("set", "rain=1"), "unknown in a forecast: rain"),
         (("set", "boot_seconds"), "write NAME=VALUE"),
         (("set", "boot_seconds=-1"), "0 or more"),
         (("interrupt", "i-0"), "does not exist"),

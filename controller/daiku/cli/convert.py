@@ -132,14 +132,16 @@ def _cost(
         for usd in (both.usd_now, both.usd_then)
     )
     nodes, pods = units.counted(both.nodes_now, "node"), units.counted(both.disrupted, "pod")
-    typer.echo(
-        f"cost: today {nodes}, {now}; with the proposal {then}, with {both.nodes_then:.1f} nodes on average in "
-        f"{both.hours:g} simulated hours, in which {pods} had to move",
-        err=True,
+    days = (
+        f"today {nodes}, {now}; with the proposal {then}, with {both.nodes_then:.1f} nodes on average in "
+        f"{both.hours:g} simulated hours, in which {pods} had to move"
     )
-    for count, what in (
-        (both.unpriced, "instance of today without a known price, counted as $0"),
-        (both.homeless, "pod without a place on any of the NodePools at the end"),
-    ):
-        if count:
-            typer.echo(f"cost: {count} x {what}", err=True)
+    said = [days]
+    if both.unpriced:
+        unpriced = units.counted(both.unpriced, "instance")
+        said.append(f"{unpriced} of today without a known price, counted as $0")
+    if both.homeless:
+        homeless = units.counted(both.homeless, "pod")
+        said.append(f"{homeless} without a place on any of the NodePools at the end")
+    for each in said:
+        lines.say(each, first="cost: ", rest="  ", err=True)

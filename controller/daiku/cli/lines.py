@@ -2,10 +2,11 @@
 
 import codecs
 import io
+import os
 import shutil
 import sys
 import textwrap
-from typing import Final
+from typing import Final, TextIO
 
 import typer
 
@@ -46,9 +47,10 @@ def say(text: str, *, first: str = "", rest: str = "", err: bool = False) -> Non
 
 def folded(text: str, *, first: str = "", rest: str = "", err: bool = False) -> str:
     """The sentence as `say` prints it."""
-    if not (sys.stderr if err else sys.stdout).isatty():
+    stream = sys.stderr if err else sys.stdout
+    if not stream.isatty():
         return f"{first}{text}"
-    width = max(shutil.get_terminal_size().columns, WIDTH_LEAST)
+    width = max(_columns(stream), WIDTH_LEAST)
     return textwrap.fill(
         text,
         width=width,
@@ -58,6 +60,16 @@ def folded(text: str, *, first: str = "", rest: str = "", err: bool = False) -> 
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide the terminal is that `stream` writes to, which the other stream may not."""
+    if os.environ.get("COLUMNS", "").isdecimal():
+        return int(os.environ["COLUMNS"])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        return shutil.get_terminal_size().columns
 
 
 def note(text: str) -> None:

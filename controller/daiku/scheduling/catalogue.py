@@ -17,7 +17,7 @@ from daiku.model import memo
 from daiku.model.instance_type import InstanceType, Offering
 from daiku.model.requirements import Requirements
 from daiku.scheduling import columns
-from daiku.scheduling.columns import Floats, Labels, Mask
+from daiku.scheduling.columns import Floats, Ints, Labels, Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +77,44 @@ def build(types: Sequence[InstanceType], sold_out: Mapping[tuple[str, str, str],
         offering_type=whole.offering_type[left],
         offering_price=whole.offering_price[left],
     )
+
+
+def allocatable(types: Types, resources: Sequence[str]) -> Ints:
+    """What a node of each type has for pods, DaemonSets among them, shape (R, T)."""
+    return _amounts(types.types).allocatable.of(resources)
+
+
+def capacity(types: Types, resources: Sequence[str]) -> Ints:
+    """What a node of each type has altogether, shape (R, T)."""
+    return _amounts(types.types).capacity.of(resources)
+
+
+class _Rows:
+    """Amounts of each type, one row per resource, made when first asked for."""
+
+    def __init__(self, each: Sequence[Mapping[str, int]]) -> None:
+        self._each = each
+        self._known: dict[str, Ints] = {}
+
+    def of(self, resources: Sequence[str]) -> Ints:
+        """Rows in the order of `resources`, the caller's own, shape (R, T)."""
+        rows = np.zeros((len(resources), len(self._each)), dtype=np.int64)
+        for row, resource in enumerate(resources):
+            if resource not in self._known:
+                self._known[resource] = columns.amounts((resource,), self._each)[0]
+            rows[row] = self._known[resource]
+        return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Amounts:
+    allocatable: _Rows
+    capacity: _Rows
+
+
+@memo.by_identity(8)
+def _amounts(types: tuple[InstanceType, ...]) -> _Amounts:
+    return _Amounts(_Rows([t.allocatable for t in types]), _Rows([t.capacity for t in types]))
 
 
 # A catalogue stays for a minute and is asked for with every batch: making its columns was half of a small batch.

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from daiku.commands import CreateNodeClaim
-from daiku.model import labels, nodepool_hash
+from daiku.model import labels, memo, nodepool_hash
 from daiku.model.instance_type import InstanceType
 from daiku.model.meta import Meta, Owner
 from daiku.model.nodeclaim import NodeClaim
@@ -168,6 +168,8 @@ def _distinct(types: Sequence[InstanceType], requirement: Requirement) -> int:
     return len(dict.fromkeys(values))
 
 
+# As long as a pod fits nowhere it is asked with every tick, of every type that is sold.
+@memo.by_identity(8)
 def given_labels(types: Sequence[InstanceType]) -> frozenset[str]:
     """Label keys that a node gets by its type, its offering or its kubelet, without being told."""
     of_types = (r.key for t in types for r in t.requirements)

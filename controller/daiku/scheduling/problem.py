@@ -314,15 +314,17 @@ def _template(
         runs = hosting.daemon_types(daemon, requirements, marks, types)
         ports += [(daemon.host_ports, runs)] if daemon.host_ports else []
         overhead += columns.amounts(frame.axis, [dict(daemon.requests)]) * runs.astype(np.int64)
-    allocatable = columns.amounts(frame.axis, [t.allocatable for t in types.types]) - overhead
+    allocatable = catalogue_columns.allocatable(types, frame.axis) - overhead
     of_types = frame.volumes.of_types
     attachments.fill(allocatable, frame.axis, [of_types.get(t.name, {}) for t in types.types])
     own = {reservations.LIMIT + id_: count for id_, count in reserved.items()}
     limits = {**(pool.limits or {}), **own}
     limited = tuple(sorted(limits))
     used = existing.usage(frame.snapshot, frame.catalogue, pool.meta.name)
-    counted = {resources.NODES: 1, reservations.LIMIT + variant.reservation: 1}
-    each = [{**t.capacity, **counted} for t in types.types]
+    capacity = catalogue_columns.capacity(types, limited)
+    for one in (resources.NODES, reservations.LIMIT + variant.reservation):
+        if one in limited:
+            capacity[limited.index(one)] = 1
     return Template(
         pool=pool,
         requirements=requirements,
@@ -330,7 +332,7 @@ def _template(
         allocatable=allocatable,
         overhead=overhead,
         limited=limited,
-        capacity=columns.amounts(limited, each),
+        capacity=capacity,
         left=columns.amounts(limited, [resources.subtract(limits, used)])[:, 0],
         hostings=hosting.of_classes(
             [each.pod_class for each in frame.counted],

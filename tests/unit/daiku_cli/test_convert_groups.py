@@ -283,3 +283,12 @@ def test_a_scenario_says_what_happens_in_the_simulated_time_of_a_proposal(desk: 
     assert found is not None
     assert 0.25 < float(found[2]) < 0.5
     assert float(found[1]) == pytest.approx(0.1 * float(found[2]), rel=0.2)
+
+
+def test_launch_templates_without_groups_say_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "templates.json").write_text(json.dumps({"LaunchTemplateVersions": [TEMPLATE]}))
+
+    done = CliRunner().invoke(app, ["convert", str(tmp_path / "templates.json")])
+
+    assert done.exit_code == 2
+    assert "aws autoscaling describe-auto-scaling-groups" in done.stderr

@@ -59,10 +59,14 @@ def read(documents: Sequence[Json]) -> list[Group]:
     """Every group, in order of names, with its launch template where that was given too.
 
     Raises:
-        UnreadableError: A group is not as AWS describes it.
+        UnreadableError: A group is not as AWS describes it, or there is none.
     """
     versions = [v for d in documents for v in _parts(d, VERSIONS)]
     found = [g for d in documents for g in _parts(d, GROUPS)]
+    if documents and not found:
+        raise UnreadableError(
+            "no Auto Scaling group is described; add what `aws autoscaling describe-auto-scaling-groups` prints"
+        )
     groups: list[Group] = []
     for each in found:
         try:
