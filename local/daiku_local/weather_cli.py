@@ -167,8 +167,12 @@ def message(
         urls: list[str] = sqs.list_queues().get("QueueUrls", [])
         fitting = [url for url in urls if queue in ("", url.rpartition("/")[2])]
         if len(fitting) != 1:
-            names = ", ".join(url.rpartition("/")[2] for url in urls) or "none"
-            raise WeatherError(f"queues of this world: {names}. Choose one with --queue")
+            names = ", ".join(url.rpartition("/")[2] for url in urls)
+            raise WeatherError(
+                f"queues of this world: {names}. Choose one with --queue"
+                if names
+                else "this world has no queue yet: a stack makes one, as `make demo` does"
+            )
         sqs.send_message(QueueUrl=fitting[0], MessageBody=body)
         typer.echo(f"sent to {fitting[0].rpartition('/')[2]}")
 
