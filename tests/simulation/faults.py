@@ -76,7 +76,7 @@ EVENTS = {
 }
 """Weight of each among what happens to the world by itself."""
 KINDS = (*CALLS, *CLOUD, *WATCHES, *MACHINES, *EVENTS)
-PACES = (1.0, 1.5, 2.0, 3.0)
+PACES = (1.0, 1.5, 2.0, 2.5, 3.0)
 """How dense a history is: by how much chances grow, and pauses between events and between people's deeds shrink. With
 the first the controller gets far between two faults, with the last next to nothing that it begins is left in peace."""
 FAULTS = 200

@@ -10,6 +10,7 @@ Beside it stand what Karpenter writes too: the condition DisruptionReason on the
 
 import json
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from daiku.model import labels
@@ -57,6 +58,7 @@ def read(claim: NodeClaim) -> Record | None:
     return parse(claim.meta.annotations.get(labels.DISRUPTION_COMMAND))
 
 
+@lru_cache(maxsize=4096)
 def parse(written: str | None) -> Record | None:
     """The record that the annotation says; None when that is none."""
     if not written:
