@@ -123,6 +123,9 @@ class PatchNode:
     annotations: Mapping[str, str | None] | None = None
     taints: tuple[Taint, ...] | None = None
     """The whole list of taints after the change."""
+    taints_before: tuple[Taint, ...] | None = None
+    """What else was looked at is written by name: while its taints are these, a newer version of the Node will do too.
+    None: only this version will."""
     nominates: tuple[PodRef, ...] = ()
     """Pods for which kube-scheduler is to try this node first: it is told so before the change is made. A hint: a pod
     that cannot be told is placed like any other."""

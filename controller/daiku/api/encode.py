@@ -176,7 +176,12 @@ def node_patches(command: commands.PatchNode, found: Current) -> Patches:
             (t.get("key"), t.get("effect"), t.get("value", "")): t for t in found.spec.taints or ()
         }
         spec["taints"] = [known.get((t.key, t.effect, t.value)) or taint(t) for t in command.taints]
-    return _patches(command.resource_version, changes, spec, {})
+    version = command.resource_version
+    if command.taints_before is not None and {
+        (t.key, t.effect, t.value) for t in command.taints_before
+    } == {(t.get("key"), t.get("effect"), t.get("value", "")) for t in found.spec.taints or ()}:
+        version = found.metadata.resource_version
+    return _patches(version, changes, spec, {})
 
 
 def merged_conditions(found: Current, wanted: Sequence[Condition], now: datetime) -> list[Json]:

@@ -78,6 +78,7 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             if patch is not None:
                 made.commands.append(patch)
     made.commands = drain.largest_first(made.commands, snapshot)
+    made.commands = list(registration.one_at_a_time(made.commands, snapshot, now))
     surges = surge.on(snapshot, now)
     made.commands += surges.commands
     made.wakes += surges.wakes

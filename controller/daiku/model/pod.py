@@ -14,6 +14,7 @@ from daiku.model.topology import AffinityTerm, HostPort, Preferred, Spread
 FOREVER: Final = datetime.max.replace(tzinfo=UTC)
 """Later than any time that can come."""
 _CRITICAL: Final = frozenset({"system-cluster-critical", "system-node-critical"})
+_SPREAD_OWNERS: Final = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
 
 
 @quick.made
@@ -95,6 +96,16 @@ class Pod:
         if "DaemonSet" in kinds or "Node" in kinds:
             return False
         return self.meta.deleted is None or "StatefulSet" in kinds
+
+    @property
+    def spread_with(self) -> str:
+        """Uid of the owner over whose pods kube-scheduler spreads it unasked; empty when it does not.
+
+        Source: the default constraints of kube-scheduler's PodTopologySpread.
+        """
+        if self.spread:
+            return ""
+        return next((o.uid for o in self.meta.owners if o.kind in _SPREAD_OWNERS), "")
 
     @property
     def is_provisionable(self) -> bool:

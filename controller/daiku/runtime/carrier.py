@@ -68,10 +68,7 @@ class Carrier:
                 path = kinds.NODE_CLAIMS.object_path(command.name)
                 _delete(self.client, path, command.uid)
             case commands.PatchNode():
-                path = kinds.NODES.object_path(command.name)
-                self._nominate(command)
-                found = encode.current(self.client.get(path))
-                self._send(path, encode.node_patches(command, found))
+                self._patch_node(command)
             case commands.DeleteNode():
                 _delete(self.client, kinds.NODES.object_path(command.name), command.uid)
             case commands.Evict():
@@ -130,6 +127,22 @@ class Carrier:
                 # Our own first step made this version.
                 patch["metadata"]["resourceVersion"] = version
             version = encode.current(self.client.patch(target, patch)).metadata.resource_version
+
+    def _patch_node(self, command: commands.PatchNode) -> None:
+        path = kinds.NODES.object_path(command.name)
+
+        def patches() -> encode.Patches:
+            return encode.node_patches(command, encode.current(self.client.get(path)))
+
+        wanted = patches()
+        self._nominate(command)
+        try:
+            self._send(path, wanted)
+        except errors.Conflict:
+            if not command.nominates:
+                raise
+            # Its kubelet has said something meanwhile; that need not keep it from the pods that are told of it.
+            self._send(path, patches())
 
     def _nominate(self, command: commands.PatchNode) -> None:
         """Tell kube-scheduler of the pods that are expected on a Node. A hint: the Node does not wait for it."""

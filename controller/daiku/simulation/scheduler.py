@@ -1,10 +1,10 @@
 """The simulated kube-scheduler: which ready node a waiting pod is bound to.
 
-Most pods only ask for resources, labels and tolerance of taints; for them the node with the most room left is looked
-up, as kube-scheduler's default scoring does. Those that would rather be spread (ScheduleAnyway) go where the fewest
-like them are, and then by room. Pods that must be spread, or go with or apart from others, are placed by the scheduling
-engine itself, on the nodes that are there. A pod that is nominated to a node is tried there first, and its room is kept
-from pods that do not matter more. Taints of effect PreferNoSchedule are avoided wherever that is possible.
+Most pods only ask for resources, labels and tolerance of taints; for them the node with much room left and few pods
+like them is looked up, as kube-scheduler's default scoring does (`wishes`). Pods that must be spread, or go with or
+apart from others, are placed by the scheduling engine itself, on the nodes that are there. A pod that is nominated to a
+node is tried there first, and its room is kept from pods that do not matter more. Taints of effect PreferNoSchedule
+are avoided wherever that is possible.
 Source: kube-scheduler's LeastAllocated and BalancedAllocation (of two resources together: the one that is fuller
 counts), TaintToleration, which weighs three times as much, and PodTopologySpread, which weighs twice as much.
 """
@@ -17,8 +17,10 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
-from daiku.model.topology import AffinityTerm, Spread
+from daiku.model.topology import AffinityTerm
 from daiku.scheduling import problem, solver
+from daiku.simulation import wishes as wishing
+from daiku.simulation.wishes import Wish
 from daiku.state.snapshot import Snapshot
 
 _NOTHING = Catalogue(version=1, instance_types={})
@@ -57,28 +59,6 @@ class Room:
         return max(shares, default=0.0)
 
 
-@dataclass(slots=True)
-class _Wish:
-    """A soft constraint of spread, and how many pods that it counts are in each domain."""
-
-    spread: Spread
-    namespace: str
-    inside: dict[str, int]
-    counts: dict[tuple[tuple[str, str], ...], bool]
-    """Labels of pods -> whether it counts them."""
-
-    def has(self, pod: Pod) -> bool:
-        """Whether it counts a pod."""
-        if pod.meta.namespace != self.namespace or self.spread.selector is None:
-            return False
-        key = tuple(pod.meta.labels.items())
-        known = self.counts.get(key)
-        if known is None:
-            known = not Requirements.from_labels(pod.meta.labels).compatible(self.spread.selector)
-            self.counts[key] = known
-        return known
-
-
 class Scheduler:
     """Rooms, by the name of their Node."""
 
@@ -86,11 +66,20 @@ class Scheduler:
         known = tuple(templates)
         self.rooms: dict[str, Room] = {}
         self._terms = tuple(term for each in known for term in each.pod_anti_affinity)
-        self._wishes = {
-            id(each): [_Wish(s, each.meta.namespace, {}, {}) for s in each.spread if not s.hard]
-            for each in known
-        }
-        self._labels: dict[str, Mapping[str, str]] = {}
+        self._wishes: dict[int, list[Wish]] = {}
+        """Template -> what its pods wish."""
+        self._owners: dict[str, list[Wish]] = {}
+        """Owner -> what those of its pods wish that say nothing themselves."""
+        for each in known:
+            owner = each.spread_with
+            self._wishes[id(each)] = (
+                self._owners.setdefault(owner, [Wish(s) for s in wishing.DEFAULTS])
+                if owner
+                else [Wish(s, each.meta.namespace) for s in each.spread if not s.hard]
+            )
+        every = (wish for own in self._wishes.values() for wish in own)
+        self._said = [wish for wish in every if wish.spread.selector is not None]
+        self._nodes: dict[str, Node] = {}
         self._templates: dict[int, Pod] = {}
         self._plain: dict[int, bool] = {}
         self._guests: dict[str, dict[str, Pod]] = {}
@@ -98,7 +87,7 @@ class Scheduler:
 
     def see(self, node: Node) -> None:
         """A Node is there, or looks different."""
-        self._labels[node.meta.name] = node.meta.labels
+        self._nodes[node.meta.name] = node
         is_open = node.is_ready and not node.unschedulable and node.meta.deleted is None
         room = self.rooms.get(node.meta.name)
         if not is_open:
@@ -120,11 +109,12 @@ class Scheduler:
 
     def take(self, name: str, pod: Pod, sign: int = -1) -> None:
         """A pod comes to a node, or with `sign` 1 leaves it."""
-        where = self._labels.get(name, {})
-        for wish in (each for wishes in self._wishes.values() for each in wishes):
-            domain = where.get(wish.spread.key)
-            if domain is not None and wish.has(pod):
-                wish.inside[domain] = wish.inside.get(domain, 0) - sign
+        if (node := self._nodes.get(name)) is not None:
+            counting = [wish for wish in self._said if wish.has(pod)]
+            for wish in (*counting, *self._owners.get(pod.spread_with, ())):
+                domain = wish.domain(node)
+                if domain is not None:
+                    wish.inside[domain] = wish.inside.get(domain, 0) - sign
         self._guests.get(name, {}).pop(pod.meta.key, None)
         room = self.rooms.get(name)
         if room is not None:
@@ -150,20 +140,26 @@ class Scheduler:
         return known
 
     def best(self, pod: Pod, template: Pod) -> str | None:
-        """The node that a plain pod likes best: fewest like it, then most room; None when none has enough room."""
-        key, requests = id(template), pod.requests
-        wishes = self._wishes.get(key, ())
-        found: tuple[int, float, float, str] | None = None
+        """The node that a plain pod likes best: few like it, and much room; None when none has enough room."""
+        requests, least = pod.requests, 0
+        found: list[tuple[str, Room]] = []
         for name, room in self.rooms.items():
             free = self._free(name, room, pod)
             if any(amount > free.get(r, 0) for r, amount in requests.items()):
                 continue
             if room.admits(template):
                 avoided = room.avoided_by(template)
-                rank = (avoided, _company(wishes, room.node), room.fullness(requests), name)
-                if found is None or rank < found:
-                    found = rank
-        return found[3] if found is not None else None
+                if not found or avoided < least:
+                    found, least = [], avoided
+                if avoided == least:
+                    found.append((name, room))
+        wishes = self._wishes.get(id(template), ())
+        liked = wishing.points(wishes, [room.node for _, room in found])
+        ranks = [
+            (100 * room.fullness(requests) - points, name)
+            for (name, room), points in zip(found, liked, strict=True)
+        ]
+        return min(ranks)[1] if ranks else None
 
     def nominate(self, pods: Iterable[Pod]) -> None:
         """These pods wait; those of them that are nominated to a node that is there have their room kept."""
@@ -199,15 +195,6 @@ class Scheduler:
         asked = problem.build(pods, replace(snapshot, node_pools=()), _NOTHING)
         placed = solver.solve(asked, grow=False).placements
         return {pod: node for pod, node in placed.items() if node in self.rooms}
-
-
-def _company(wishes: Sequence[_Wish], node: Node) -> float:
-    """How many of the pods that it would rather be apart from are where a node is."""
-    mine = node.meta.labels
-    return sum(
-        wish.inside.get(mine[wish.spread.key], 0) if wish.spread.key in mine else float("inf")
-        for wish in wishes
-    )
 
 
 def admits(node: Node, known: Requirements, template: Pod) -> bool:

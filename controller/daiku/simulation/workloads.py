@@ -4,6 +4,7 @@ A pod of a service that goes is replaced at once; one that came to do a piece of
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -76,10 +77,14 @@ class Workloads:
         while len(crew.pods) < target:
             self._make(crew.service.template, at, now, service=name)
         surplus = len(crew.pods) - target
-        # A ReplicaSet takes those first that do not run, then the youngest.
-        ranked = heapq.nlargest(
-            max(0, surplus), crew.pods, key=lambda k: (k in self.waiting, self.running[k].made, k)
-        )
+        beside = Counter(self.running[key].pod.node_name for key in crew.pods)
+
+        def rank(key: str) -> tuple[bool, int, float, str]:
+            each = self.running[key]
+            return (key in self.waiting, beside[each.pod.node_name], each.made, key)
+
+        # A ReplicaSet takes those first that do not run, then those of the most on one node, then the youngest.
+        ranked = heapq.nlargest(max(0, surplus), crew.pods, key=rank)
         self._budget(crew)
         return ranked
 

@@ -23,6 +23,9 @@ from daiku.state.past import Memory
 
 _MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget)
 """Kinds whose changes could change a decision."""
+_VERSION: Final = frozenset({"resource_version"})
+_APART: Final = frozenset({"meta", "nominated_node_name"})
+"""A nomination is mostly our own; when kube-scheduler's, pods on that node begin to leave, which is seen as well."""
 
 
 @dataclass(slots=True)
@@ -76,16 +79,18 @@ class Deciding:
 
 
 def _is_other(before: Object, seen: Object) -> bool:
-    """Whether anything but the version differs."""
+    """Whether anything differs that a decision could hang on."""
     if before.meta.resource_version == seen.meta.resource_version:
         return False
-    return _differ(before.meta, seen.meta, "resource_version") or _differ(before, seen, "meta")
+    return _differ(before.meta, seen.meta, _VERSION) or _differ(before, seen, _APART)
 
 
-def _differ(one: object, other: object, beside: str) -> bool:
-    """Whether two values of one class differ in any field beside one."""
+def _differ(one: object, other: object, beside: frozenset[str]) -> bool:
+    """Whether two values of one class differ in any field that is not one of those."""
     return any(
-        getattr(one, name) != getattr(other, name) for name in _fields(type(one)) if name != beside
+        getattr(one, name) != getattr(other, name)
+        for name in _fields(type(one))
+        if name not in beside
     )
 
 

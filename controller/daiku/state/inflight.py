@@ -38,6 +38,8 @@ class Hold:
     """How often in a row the command of this key has failed."""
     why: str = ""
     """The last failure, for people."""
+    nominates: bool = False
+    """A Node is being opened to pods that are nominated to it."""
 
 
 @dataclass(slots=True)
@@ -125,7 +127,11 @@ class Inflight:
             if pause.until is None or pause.until > long_ago
         }
         held = {k: p for k, p in self.pauses.items() if p.until is None or p.until > now}
-        held |= {k: Hold(key=k, since=r.since, until=None) for k, r in self.running.items()}
+        for key, running in self.running.items():
+            nominates = isinstance(running.command, commands.PatchNode) and bool(
+                running.command.nominates
+            )
+            held[key] = Hold(key=key, since=running.since, until=None, nominates=nominates)
         return held
 
 

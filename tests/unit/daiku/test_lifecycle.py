@@ -15,7 +15,7 @@ from daiku.commands import (
     PatchNodeClaim,
     TerminateInstance,
 )
-from daiku.events import InstancesListed, Object
+from daiku.events import Done, InstancesListed, Object
 from daiku.lifecycle import plan, registration
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
@@ -100,7 +100,7 @@ def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_p
         build.pod("guest"),
         build.pod("told", nominated_node_name="node-default-aaaaa"),
         build.pod("elsewhere"),
-        build.pod("stranger"),
+        build.pod("stranger", cpu="2"),
         build.node_pool(),
         build.node_class(),
     )
@@ -109,21 +109,53 @@ def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_p
     expected["default/elsewhere"] = "another"
     cluster.planned(Report(placements=expected), build.NOW)
 
-    assert [pod.name for pod in node_patch(commands(cluster)).nominates] == ["guest"]
+    patch = node_patch(commands(cluster))
+    assert [pod.name for pod in patch.nominates] == ["guest"]
+    assert patch.taints_before == (taints.UNREGISTERED,)
 
 
-@pytest.mark.parametrize(("more", "nominated"), [(0, 1), (1, 0)])
-def test_when_very_many_pods_wait_kube_scheduler_is_left_in_peace(
-    more: int, nominated: int
+@pytest.mark.parametrize(
+    ("others", "cpu", "nominated"),
+    [
+        pytest.param(registration.NOMINATED_MOST - 1, "2", 1, id="as many as may be"),
+        pytest.param(registration.NOMINATED_MOST, "2", 0, id="one too many"),
+        pytest.param(1, "100m", 0, id="all alike, so that it does not matter who goes where"),
+    ],
+)
+def test_where_it_costs_more_than_it_brings_kube_scheduler_is_left_in_peace(
+    others: int, cpu: str, nominated: int
 ) -> None:
-    others = build.pods(registration.NOMINATED_MOST - 1 + more, "other")
     node = build.node(
         claim=LAUNCHED, registered=False, initialized=False, taints=[taints.UNREGISTERED]
     )
-    cluster = build.cluster(LAUNCHED, node, build.pod("guest"), *others, build.node_pool())
+    waiting = [build.pod("guest", cpu="100m"), *build.pods(others, "other", cpu=cpu)]
+    cluster = build.cluster(LAUNCHED, node, *waiting, build.node_pool())
     cluster.planned(Report(placements={"default/guest": LAUNCHED.meta.name}), build.NOW)
 
     assert len(node_patch(commands(cluster)).nominates) == nominated
+
+
+def test_one_node_at_a_time_is_opened_to_the_pods_that_were_made_for_it() -> None:
+    fresh = {"registered": False, "initialized": False, "taints": [taints.UNREGISTERED]}
+    claims = [build.node_claim(f"default-{n}", registered=False, initialized=False) for n in "abc"]
+    nodes = [build.node(f"node-{c.meta.name}", claim=c, **fresh) for c in claims]
+    pods = [build.pod("one", cpu="100m"), build.pod("two", cpu="200m")]
+    cluster = build.cluster(*claims, *nodes, *pods, build.node_pool(), build.node_class())
+    cluster.planned(
+        Report(placements={"default/one": "default-a", "default/two": "default-b"}), NOW
+    )
+
+    def opened(after: timedelta) -> dict[str, PatchNode]:
+        made = commands(cluster, after=after)
+        return {c.name: c for c in made if isinstance(c, PatchNode)}
+
+    first = opened(timedelta())
+    assert list(first) == ["node-default-a", "node-default-c"], "nobody waits for the last one"
+    cluster.begin(first["node-default-a"], NOW)
+    assert "node-default-b" not in opened(timedelta(seconds=9))
+    assert "node-default-b" in opened(timedelta(seconds=10)), "a slow one is not waited for"
+    cluster.apply(Done(first["node-default-a"], NOW))
+    assert "node-default-b" in opened(timedelta(seconds=1))
 
 
 def test_a_node_that_looks_after_its_own_taints_keeps_them() -> None:

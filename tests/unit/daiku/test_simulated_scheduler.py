@@ -49,10 +49,34 @@ def test_pods_go_where_the_fewest_like_them_are_before_where_most_room_is() -> N
     assert _put(_with_nodes(template), template, 4) == ["zone-a", "zone-b", "zone-a", "zone-b"]
 
 
-def test_without_a_wish_room_alone_decides() -> None:
-    template = _template()
+def test_pods_of_nobody_go_where_most_room_is() -> None:
+    template = replace(_template(), meta=replace(_template().meta, owners=()))
 
     assert _put(_with_nodes(template), template, 3) == ["zone-a", "zone-a", "zone-b"]
+
+
+def test_pods_of_a_replica_set_are_spread_over_zones_and_nodes_unasked() -> None:
+    template = _template()
+    scheduler = _with_nodes(template)
+    scheduler.take("b-1", build.pod("other", cpu="1", node="b-1", owner="Job"))
+
+    assert _put(scheduler, template, 3) == ["zone-a", "zone-b", "zone-a"], "although b-1 is fuller"
+
+
+def test_room_counts_for_more_than_one_pod_like_it_in_a_large_crowd() -> None:
+    """For the smaller crowd on b-1 and in its zone it has 56 of 200 points more, for its room 75 of 100 less."""
+    template = _template()
+    scheduler = _with_nodes(template)
+    for number in range(20):
+        name = "a-1" if number < 10 else "a-2"
+        pod = replace(template, meta=replace(template.meta, name=f"old-{number}"), requests={})
+        scheduler.take(name, pod)
+    for number in range(10):
+        pod = replace(template, meta=replace(template.meta, name=f"b-{number}"), requests={})
+        scheduler.take("b-1", pod)
+    scheduler.take("b-1", build.pod("other", cpu="3", node="b-1", owner="Job"))
+
+    assert _put(scheduler, template, 1) == ["zone-a"]
 
 
 def test_who_has_left_does_not_count_even_when_its_node_is_gone() -> None:

@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from tests import build
 
 from daiku import commands
@@ -118,6 +119,29 @@ def test_a_taint_that_stays_keeps_when_it_was_added() -> None:
         known,
         {"key": "b", "effect": "NoSchedule", "value": "x"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "version"),
+    [
+        pytest.param((Taint("a", "NoExecute"),), "8", id="as they were: the newer version will do"),
+        pytest.param((), "7", id="others: only the version that was looked at"),
+        pytest.param(None, "7", id="nobody looked"),
+    ],
+)
+def test_a_newer_node_will_do_while_its_taints_are_those_that_were_looked_at(
+    before: tuple[Taint, ...] | None, version: str
+) -> None:
+    command = commands.PatchNode(name="n", resource_version="7", taints=(), taints_before=before)
+    found = _current(
+        metadata={"resourceVersion": "8"},
+        spec={"taints": [{"key": "a", "effect": "NoExecute", "timeAdded": LONG_AGO}]},
+    )
+
+    patches = encode.node_patches(command, found)
+
+    assert patches.metadata is not None
+    assert patches.metadata["metadata"]["resourceVersion"] == version
 
 
 def test_a_node_is_owned_by_its_claim_once() -> None:
