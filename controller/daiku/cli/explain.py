@@ -48,8 +48,11 @@ class Format(StrEnum):
 
 
 def explain(
-    kind: Annotated[Kind, typer.Argument(help="What it is.")],
-    name: Annotated[str, typer.Argument(help="Its name; a node is known by its NodeClaim's too.")],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="pod, node or nodepool.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Its name; a node is known by its NodeClaim's too."),
+    ],
     *,
     namespace: Annotated[
         str, typer.Option("--namespace", "-n", metavar="NAME", help="Of a pod.")
