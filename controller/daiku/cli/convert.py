@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from daiku.cli.converting.groups import Group
     from daiku.cli.converting.tree import Tree
 
-MANIFESTS_MOST: Final = 32 << 20
-"""Bytes of a file: to keep comments it is taken apart slowly, and more than this would take minutes."""
+MANIFESTS_MOST: Final = 8 << 20
+"""Bytes of a file: to keep comments it is taken apart slowly, 5 s for a MiB, and more than this would take minutes."""
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
@@ -68,23 +68,25 @@ def convert(
     ] = False,
 ) -> None:
     """Read, convert, write."""
-    from daiku.cli import files  # noqa: PLC0415  (what is imported here, no other command should pay)
+    from daiku.cli import files, progress  # noqa: PLC0415  (what is imported here, no other command should pay)
     from daiku.cli.converting import conversion, groups, tree  # noqa: PLC0415
 
     problems: list[str] = []
     contents = files.read(sources, sys.stdin.buffer, lambda _: None, problems)
     documents: list[Any] = []
-    for name, content in contents:
-        if len(content) > MANIFESTS_MOST:
-            problems.append(
-                f"{name}: has {len(content) >> 20} MiB, more than manifests have; leave pods and nodes out, as with "
-                "`kubectl get nodepools,ec2nodeclasses -o yaml` (a snapshot can be given with --workloads)"
-            )
-            continue
-        try:
-            documents += tree.read(name, content)
-        except tree.UnreadableError as error:
-            problems.append(str(error))
+    with progress.Progress() as shown:
+        for number, (name, content) in enumerate(contents):
+            shown.step(f"reading {name}", number, len(contents))
+            if len(content) > MANIFESTS_MOST:
+                problems.append(
+                    f"{name}: has {len(content) >> 20} MiB, more than manifests have; leave pods and nodes out, "
+                    "as with `kubectl get nodepools,ec2nodeclasses -o yaml` (a snapshot can be given with --workloads)"
+                )
+                continue
+            try:
+                documents += tree.read(name, content)
+            except tree.UnreadableError as error:
+                problems.append(str(error))
     if not (documents or problems):
         problems.append(f"{', '.join(sources)}: holds no object; give manifests")
     if problems:
