@@ -189,7 +189,7 @@ def test_a_message_goes_into_the_queue_as_it_is(account: Account) -> None:
     assert done.returncode == 0, done.stderr
     assert sqs.receive_message(QueueUrl=url)["Messages"][0]["Body"] == "not JSON"
     sqs.delete_queue(QueueUrl=url)
-    assert "none" in _daiku(account, "message", "x").stderr
+    assert "no queue yet" in _daiku(account, "message", "x").stderr
 
 
 @pytest.mark.parametrize(
