@@ -8,9 +8,14 @@ import typer
 from daiku.cli import lines
 
 
-def fail(problems: Iterable[str], code: int) -> NoReturn:
-    """Say each problem on standard error and end with an exit code."""
+def say(problems: Iterable[str]) -> None:
+    """Say each problem on standard error."""
     for problem in problems:
         text = lines.folded(problem, first="error: ", rest="  ", err=True)
         typer.secho(text, err=True, fg=typer.colors.RED)
+
+
+def fail(problems: Iterable[str], code: int) -> NoReturn:
+    """Say each problem and end the command with an exit code."""
+    say(problems)
     raise typer.Exit(code) from None

@@ -4,6 +4,7 @@ Commands of other packages come through the entry point group `daiku.commands`: 
 point's name. The image holds none, so there it is `run` and what follows it.
 """
 
+import errno
 import os
 import shutil
 import sys
@@ -11,12 +12,26 @@ from typing import Final
 
 import typer
 
-from daiku.cli import convert, doctor, explain, helping, lines, plan, roll, simulate, snapshot, view
+from daiku.cli import (
+    convert,
+    doctor,
+    explain,
+    failure,
+    helping,
+    lines,
+    plan,
+    roll,
+    simulate,
+    snapshot,
+    view,
+)
 from daiku.runtime import garbage, options
 
 GROUP: Final = "daiku.commands"
 ANSWERS: Final = frozenset({"doctor", "explain", "plan"})
 """Commands that read much, give one answer, and end."""
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Why a write fails that has nowhere to go."""
 
 COLUMNS: Final = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 """How wide the terminal is; None where there is none."""
@@ -85,9 +100,25 @@ def main() -> None:
     if len(sys.argv) == 1 or sys.argv[1] not in {each.name for each in app.registered_commands}:
         _mount()
     if ANSWERS.intersection(sys.argv[1:2]):
-        garbage.run_once(app)
+        garbage.run_once(_run)
     else:
-        app()
+        _run()
+
+
+def _run() -> None:
+    """Run the command; an answer that finds no room, which is most often a full disk, is an error like any other."""
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        # What is left in the buffer would fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        failure.say([f"the answer could not be written to its end: {error.strerror}"])
+        sys.exit(1)
 
 
 def _mount() -> None:

@@ -1,8 +1,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.running import DAIKU
 
 from daiku.cli import lines
 
@@ -43,3 +45,20 @@ def test_what_a_locale_cannot_write_is_written_plainly(encoding: str) -> None:
 
     said = {"ascii": "2 > 3 ??", "latin-1": "2 > 3 ??", "utf-8": "2 → 3 大工"}
     assert done.stdout.decode(encoding) == f"{said[encoding]}\n"
+
+
+@pytest.mark.parametrize("command", [["--help"], ["plan", "--from", "examples/scheduling"]])
+def test_an_answer_that_finds_no_room_on_the_disk_is_an_error_in_one_line(
+    command: list[str],
+) -> None:
+    """`plan` ends without freeing anything, `--help` as programs do."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [DAIKU, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "error: the answer could not be written to its end: No space left on device"
+    )
+    assert "Traceback" not in done.stderr
