@@ -9,6 +9,7 @@ from tests.simulation.rules import KNOWN, Violated
 
 from daiku import commands
 from daiku.disruption import record
+from daiku.disruption.weighing import PATIENCE
 from daiku.model import labels
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Pools:
     """NodePool -> its budgets over time."""
     gone: dict[str, float] = field(default_factory=dict)
     """Provider id -> when its Node went."""
+    repacks: dict[str, tuple[float, record.Record]] = field(default_factory=dict)
+    """Repacks by their id, each as it was when it was last seen to be under way, and when that was."""
     replaced: int = 0
     """NodeClaims that went for cost and had a replacement made for them."""
 
@@ -88,14 +91,28 @@ class Pools:
         if command.reason != "Underutilized" or written is None or not written.replacements:
             return
         self.replaced += 1
-        before = sum(map(self._price, written.claims))
-        after = sum(map(self._price, written.replacements))
+        together = self._together(written)
+        claims = sorted({name: True for each in together for name in each.claims})
+        made = sorted({name: True for each in together for name in each.replacements})
+        before, after = sum(map(self._price, claims)), sum(map(self._price, made))
         if after >= before - PENNY:
             raise Violated(
                 "price",
-                f"{', '.join(written.claims)} at ${before:.4f}/h go for "
-                f"{', '.join(written.replacements)} at ${after:.4f}/h",
+                f"{', '.join(claims)} at ${before:.4f}/h go for {', '.join(made)} at ${after:.4f}/h",
             )
+
+    def _together(self, written: record.Record) -> list[record.Record]:
+        """A move and those that were weighed as one with it.
+
+        What repacks lack that are under way at once is bought for all of them, by the one that sends most pods there.
+        """
+        if written.method != "repack":
+            return [written]
+        now = self.world.clock.seconds
+        annotations = (c["metadata"]["annotations"] for c in self.world.api.all(CLAIMS))
+        found = [record.parse(each.get(labels.DISRUPTION_COMMAND)) for each in annotations]
+        self.repacks |= {r.id: (now, r) for r in (*found, written) if r and r.method == "repack"}
+        return [r for at, r in self.repacks.values() if now - at < PATIENCE.total_seconds()]
 
     def check_limits(self, claim: Json) -> None:
         """A new NodeClaim stays within the limits of its NodePool, whichever type it becomes."""

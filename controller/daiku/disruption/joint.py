@@ -13,6 +13,7 @@ from daiku.disruption.moves import Move
 from daiku.disruption.weighing import PATIENCE, Together, Weighing
 from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
+from daiku.state.statenode import StateNode
 
 _SLACKS: Final = (0.01, 0.02, 0.03, 0.05, 0.08)
 """Shares by which pods are taken for larger than they are, one after the other, until all would land."""
@@ -55,24 +56,13 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     right = {move.record.id: Weighing() for move in short}
     if made and world.whole.topology is None and not _homeless(names, (), world):
         return right
-    weighing = Together(world, ground).weigh(nodes, made)
+    weighing, lost = _with_slack(nodes, made, world, ground)
     if weighing.refusal:
         return weighing.refusal
-    lost = _homeless(names, weighing.new_nodes, world)
-    for slack in _SLACKS:
-        if not (lost and weighing.new_nodes):
-            break
-        wider = Together(world, ground).weigh(nodes, made, slack)
-        if wider.refusal:
-            break
-        weighing, lost = wider, _homeless(names, wider.new_nodes, world)
     if not weighing.new_nodes:
         return right
-    if not made and weighing.saves_usd_per_hour <= ground.moving(nodes, world) + lost:
-        return (
-            f"it would save ${weighing.saves_usd_per_hour:.4f}/h, and kube-scheduler would leave pods without room "
-            f"for which nodes cost ${lost:.4f}/h"
-        )
+    if not made and (against := _loss(nodes, weighing, lost, world, ground)):
+        return against
     pods_of = {
         move.record.id: dict.fromkeys(p.meta.key for s in move.staying for p in s.reschedulable)
         for move in short
@@ -83,6 +73,49 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
         buyer = max(pods_of, key=lambda each: sum(pod in pods_of[each] for pod in node.pods))
         shares.setdefault(buyer, []).append(node)
     return {each: Weighing(new_nodes=tuple(nodes)) for each, nodes in shares.items()}
+
+
+def objection(nodes: Sequence[StateNode], ground: Ground) -> str:
+    """Why moves of these nodes that begin together would all be wrong by `weigh`; empty when they would be right.
+
+    What is begun and called off each time keeps pods away from these nodes for nothing, and begins again.
+    """
+    world = ground.world()
+    weighing, lost = _with_slack(nodes, (), world, ground)
+    if weighing.refusal or not weighing.new_nodes:
+        return weighing.refusal
+    return _loss(nodes, weighing, lost, world, ground)
+
+
+def _with_slack(
+    nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
+) -> tuple[Weighing, float]:
+    """What these nodes become with as much slack as pays, and what pods would cost that find no room even so."""
+    names = frozenset(s.name for s in nodes)
+    weighing = Together(world, ground).weigh(nodes, made)
+    if weighing.refusal:
+        return weighing, 0.0
+    lost = _homeless(names, weighing.new_nodes, world)
+    for slack in _SLACKS:
+        if not (lost and weighing.new_nodes):
+            break
+        wider = Together(world, ground).weigh(nodes, made, slack)
+        if wider.refusal:
+            break
+        weighing, lost = wider, _homeless(names, wider.new_nodes, world)
+    return weighing, lost
+
+
+def _loss(
+    nodes: Sequence[StateNode], weighing: Weighing, lost: float, world: WhatIf, ground: Ground
+) -> str:
+    """Why it would not pay with the nodes that pods without room would need; empty when it would."""
+    if weighing.saves_usd_per_hour > ground.moving(nodes, world) + lost:
+        return ""
+    return (
+        f"it would save ${weighing.saves_usd_per_hour:.4f}/h, and kube-scheduler would leave pods without room "
+        f"for which nodes cost ${lost:.4f}/h"
+    )
 
 
 def _homeless(gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf) -> float:

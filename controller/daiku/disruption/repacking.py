@@ -8,7 +8,7 @@ whichever of them come to nothing, the others were worth it; and what is left is
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from daiku.disruption import balanced, payback, repack
+from daiku.disruption import balanced, joint, payback, repack
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
@@ -67,6 +67,7 @@ def _begun(
     """Of the steps those that can begin now, together."""
     together, allowance = Together(ground.world(), ground), ground.allowance(reason)
     made: list[Proposal] = []
+    begun: list[list[Candidate]] = []
     for step in steps[:STEPS_MOST]:
         members = [by_node[name] for name in step.gone]
         pools = [c.pool.meta.name for c in members]
@@ -85,7 +86,11 @@ def _begun(
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
         made.append(proposal)
-    return made
+        begun.append(members)
+    while begun and joint.objection([c.state_node for each in begun for c in each], ground):
+        # The last of them would be called off as soon as they have begun.
+        begun.pop()
+    return made[: len(begun)]
 
 
 def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> Weighing:
