@@ -70,6 +70,8 @@ class Invariants:
     """When a backup of etcd was restored last."""
     trusted: str = ""
     """Who held the Lease when it went back to what it was; until somebody writes it again."""
+    forgotten: str = ""
+    """Who held the Lease when a restore last took it away altogether."""
     begun: int = 0
     """How many were begun; announcements do not count."""
 
@@ -99,6 +101,8 @@ class Invariants:
             self.pools.see(change.key, new["spec"])
         elif change.plural == LEASES:
             self.trusted = (self.trusted or _holder(old)) if change.actor == ETCD else ""
+            if new is None and change.actor == ETCD:
+                self.forgotten = self.trusted
         elif change.plural == CLAIMS:
             if new is None and old is not None and change.actor not in {"people", ETCD}:
                 self._check_end(old)
@@ -109,7 +113,8 @@ class Invariants:
         """Only the holder of the Lease writes."""
         there = self.world.api.objects[LEASES].get("kube-system/karpenter-leader-election")
         holder = self.trusted or _holder(there)
-        if holder != writer.lease.identity and not self._is_void(holder):
+        known = (holder, self.forgotten if self._is_fresh() else "")
+        if writer.lease.identity not in known and not self._is_void(holder):
             raise Violated("leader", f"{writer.name} writes {what}, and {holder or 'nobody'} leads")
 
     def _is_void(self, holder: str) -> bool:
@@ -120,9 +125,15 @@ class Invariants:
         counts from when it began, and whoever took over did so later than 10 s after that, when it counted no more.
         So the one who took over is still the only one who acts, until it reads that it is not the holder, and ends.
         """
-        since = self.world.clock.seconds - self.restored
         acting = (p for p in self.world.processes if p.leads())
-        return since < lease.DURATION_SECONDS and all(p.lease.identity != holder for p in acting)
+        return self._is_fresh() and all(p.lease.identity != holder for p in acting)
+
+    def _is_fresh(self) -> bool:
+        """Whether a backup was restored so lately that who led then may believe that it still does.
+
+        Of a Lease that is not there nobody can know that it was held: another one takes it at once.
+        """
+        return self.world.clock.seconds - self.restored < lease.DURATION_SECONDS
 
     def check_command(self, process: "Process", command: commands.Command) -> None:
         """A command is begun."""
