@@ -88,8 +88,8 @@ def _begun(
         made.append(proposal)
         begun.append(members)
     while begun and joint.objection([c.state_node for each in begun for c in each], ground):
-        # The last of them would be called off as soon as they have begun.
-        begun.pop()
+        # They would be called off one by one as soon as they have begun; here each look takes as long as a search.
+        del begun[len(begun) // 2 :]
     return made[: len(begun)]
 
 
