@@ -1,6 +1,5 @@
 """What the core would do with nodes, asked while nothing is carried out. Who asks: `explanation`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +7,7 @@ from typing import Final
 
 from daiku import forecast
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
-from daiku.disruption import consolidation
+from daiku.disruption import consolidation, record
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
@@ -126,7 +125,7 @@ def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:
     if isinstance(command, DeleteNodeClaim):
         return {} if command.name in known else {command.name: f"{command.reason}: now"}
     if isinstance(command, PatchNodeClaim) and command.name not in known:
-        written = (command.annotations or {}).get(labels.DISRUPTION_COMMAND)
-        if written:
-            return {command.name: f"{json.loads(written)['reason']}: its turn has come"}
+        written = record.parse((command.annotations or {}).get(labels.DISRUPTION_COMMAND))
+        if written is not None:
+            return {command.name: f"{written.reason}: its turn has come"}
     return {}

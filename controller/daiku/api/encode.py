@@ -170,16 +170,14 @@ def node_patches(command: commands.PatchNode, found: Current) -> Patches:
     if command.owner is not None:
         changes["ownerReferences"] = _with_owner(found, command.owner)
     spec: Json = {}
+    known = {
+        (t.get("key"), t.get("effect"), t.get("value", "")): t for t in found.spec.taints or ()
+    }
     if command.taints is not None:
         # timeAdded of a taint that stays is not ours to lose.
-        known = {
-            (t.get("key"), t.get("effect"), t.get("value", "")): t for t in found.spec.taints or ()
-        }
         spec["taints"] = [known.get((t.key, t.effect, t.value)) or taint(t) for t in command.taints]
-    version = command.resource_version
-    if command.taints_before is not None and {
-        (t.key, t.effect, t.value) for t in command.taints_before
-    } == {(t.get("key"), t.get("effect"), t.get("value", "")) for t in found.spec.taints or ()}:
+    version, before = command.resource_version, command.taints_before
+    if before is not None and known.keys() == {(t.key, t.effect, t.value) for t in before}:
         version = found.metadata.resource_version
     return _patches(version, changes, spec, {})
 

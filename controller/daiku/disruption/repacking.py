@@ -66,8 +66,7 @@ def _begun(
 ) -> list[Proposal]:
     """Of the steps those that can begin now, together."""
     together, allowance = Together(ground.world(), ground), ground.allowance(reason)
-    made: list[Proposal] = []
-    begun: list[list[Candidate]] = []
+    made: list[tuple[Proposal, list[Candidate]]] = []
     for step in steps[:STEPS_MOST]:
         members = [by_node[name] for name in step.gone]
         pools = [c.pool.meta.name for c in members]
@@ -85,12 +84,11 @@ def _begun(
             new_nodes=step.launched,
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
-        made.append(proposal)
-        begun.append(members)
-    while begun and joint.objection([c.state_node for each in begun for c in each], ground):
+        made.append((proposal, members))
+    while made and joint.objection([c.state_node for _, going in made for c in going], ground):
         # They would be called off one by one as soon as they have begun; here each look takes as long as a search.
-        del begun[len(begun) // 2 :]
-    return made[: len(begun)]
+        del made[len(made) // 2 :]
+    return [proposal for proposal, _ in made]
 
 
 def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> Weighing:

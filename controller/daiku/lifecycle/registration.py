@@ -17,7 +17,7 @@ from typing import Final
 
 from daiku.commands import Command, PatchNode, PodRef
 from daiku.lifecycle.draft import Draft
-from daiku.model import labels, taints
+from daiku.model import labels, memo, taints
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
@@ -121,6 +121,8 @@ def _guests(node: Node, claim: NodeClaim, snapshot: Snapshot) -> tuple[PodRef, .
     )
 
 
+# Asked for every node that has just joined; those that wait are the same for all of them.
+@memo.by_identity(1)
 def _is_alike(pods: Sequence[Pod]) -> bool:
     """Whether all ask for the same amounts, so that it does not matter who goes where."""
     return all(pod.requests == pods[0].requests for pod in pods)

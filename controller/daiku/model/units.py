@@ -102,7 +102,6 @@ def format_quantity(resource: str, amount: int) -> str:
     return str(amount)
 
 
-@lru_cache(maxsize=4096)
 def counted(number: int, noun: str) -> str:
     """Such as "1 pod" or "2,000 pods"."""
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
