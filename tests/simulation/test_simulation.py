@@ -3,7 +3,6 @@
 `make simulate SEED=7` replays one. The rules are in invariants.py, what goes wrong in faults.py.
 """
 
-import gc
 import hashlib
 from collections.abc import Callable
 
@@ -23,13 +22,13 @@ from daiku.surge import hold
 
 def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) -> None:
     for seed in seeds:
-        if seed % 50 == 0:
-            gc.collect()
         history, failure = shrinking.live(seed)
         conftest.lived["histories"] += 1
         conftest.lived.update(history.world.faults.counts)
         if failure is not None:
             pytest.fail(shrinking.report(seed, failure), pytrace=False)
+        del history
+        conftest.sweep()
 
 
 def test_every_kind_of_fault_really_happened() -> None:
