@@ -137,11 +137,16 @@ class ApiServer:
         self.log: dict[str, list[tuple[int, str, Json]]] = {plural: [] for plural in PLURALS}
         self.forgotten: dict[str, int] = dict.fromkeys(PLURALS, 0)
         self.version = 1000
-        self.listeners: list[Callable[[Change], None]] = []
+        self._listeners: dict[str, list[Callable[[Change], None]]] = {p: [] for p in PLURALS}
         self.uids: dict[str, bool] = {}
         self._clock, self._story = clock, story
         self._raw: dict[str, bytes] = {}
         self._born = 0
+
+    def listen(self, listener: Callable[[Change], None], *plurals: str) -> None:
+        """Have `listener` told of every change of these kinds, after those that asked before it."""
+        for plural in plurals or PLURALS:
+            self._listeners[plural].append(listener)
 
     def raw(self, body: Json) -> bytes:
         """An object on the wire."""
@@ -348,7 +353,7 @@ class ApiServer:
         self._notify(Change(plural, key, old, None, actor))
 
     def _notify(self, change: Change) -> None:
-        for listener in self.listeners:
+        for listener in self._listeners[change.plural]:
             listener(change)
 
 

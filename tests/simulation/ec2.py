@@ -75,6 +75,8 @@ class Ec2:
         self.queue: dict[str, Message] = {}
         self.warned: dict[str, float] = {}
         """Machine -> since when the queue says that it will be taken back."""
+        self.ends_within = 20.0
+        """Seconds that an instance takes to end at most."""
         self._clock, self._story, self._random = clock, story, rng
         self._warnings = 0
         self.types = tuple(
@@ -124,7 +126,8 @@ class Ec2:
         machine.dead = True
         self.on_end(machine)
         self._clock.after(
-            self._random.uniform(3, 20), lambda: self._set(machine, "terminated", 0.0)
+            self._random.uniform(3, self.ends_within),
+            lambda: self._set(machine, "terminated", 0.0),
         )
 
     def warn(self, machine: Machine) -> None:

@@ -200,6 +200,8 @@ class People:
         """Mend what people broke: no limits, no expiry, no autoscaler, every kubelet and every NodePool back."""
         world = self._world
         world.ec2.sold_out.clear()
+        # Until an instance has ended the controller only asks again.
+        world.ec2.ends_within = 6.0
         for number in world.ec2.warned:
             world.ec2.terminate(world.ec2.machines[number], "ec2", " (taken back)")
         for process in world.processes:

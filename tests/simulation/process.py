@@ -32,7 +32,11 @@ from daiku.state.cluster import Cluster
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-WATCHED: Final = (*kinds.WATCHED, kinds.NODE_CLASSES["KWOKNodeClass"])
+WATCHED: Final = {
+    kind.path.rpartition("/")[2]: kind
+    for kind in (*kinds.WATCHED, kinds.NODE_CLASSES["KWOKNodeClass"])
+}
+"""Kinds by the last part of their path."""
 GRID: Final = 0.5
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
 OBSERVED = 60.0
@@ -139,8 +143,8 @@ class Process:
             observed_seconds=OBSERVED,
         )
         self._watchers = {
-            kind.path.rpartition("/")[2]: Watcher(self.client, kind, self.inbox.put, stop)
-            for kind in WATCHED
+            plural: Watcher(self.client, kind, self.inbox.put, stop)
+            for plural, kind in WATCHED.items()
         }
 
     def start(self) -> None:

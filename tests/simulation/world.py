@@ -12,9 +12,12 @@ from typing import TypeVar
 from tests.simulation import apiserver, peace
 from tests.simulation.apiserver import (
     CLAIMS,
+    DEPLOYMENTS,
+    LEASES,
     NODES,
     PODS,
     POOLS,
+    SCALERS,
     ApiServer,
     Change,
     Refused,
@@ -29,7 +32,7 @@ from tests.simulation.faults import Faults, Mercy
 from tests.simulation.invariants import Invariants
 from tests.simulation.kubelet import Kubelets
 from tests.simulation.people import People
-from tests.simulation.process import Process
+from tests.simulation.process import WATCHED, Process
 from tests.simulation.rules import Violated
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.story import Story
@@ -98,15 +101,13 @@ class World:
         self.current: Process | None = None
         self._depth = 0
         self._started = 0
-        self.api.listeners += [
-            self.invariants.watch,
-            self._tell_processes,
-            self.kubelets.watch,
-            self.scheduler.watch,
-            self.workloads.watch,
-            self.volumes.watch,
-            self.surges.watch,
-        ]
+        self.api.listen(self.invariants.watch, PODS, NODES, POOLS, CLAIMS, LEASES)
+        self.api.listen(self._tell_processes, *WATCHED)
+        self.api.listen(self.kubelets.watch, PODS)
+        self.api.listen(self.scheduler.watch, PODS, NODES)
+        self.api.listen(self.workloads.watch, PODS, NODES, CLAIMS, POOLS, DEPLOYMENTS)
+        self.api.listen(self.volumes.watch, PODS, NODES)
+        self.api.listen(self.surges.watch, PODS, DEPLOYMENTS, SCALERS)
 
     def start_process(self) -> Process:
         self._started += 1
