@@ -17,7 +17,7 @@ from daiku.provisioning import plan as provisioning
 from daiku.provisioning import static
 from daiku.report import Report
 from daiku.scheduling import audit as scheduling_audit
-from daiku.scheduling import prices
+from daiku.scheduling import nominating, prices
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -61,6 +61,7 @@ def tick(
     fixed = static.plan(snapshot, catalogue, settings, now)
 
     wanted = [*begun.commands, *asked.commands, *going.commands, *fixed.commands]
+    wanted = list(nominating.one_at_a_time(wanted, snapshot, now))
     free, wakes = _free(wanted, snapshot, settings)
     # What an order asks for need not be worth its price.
     planned = [c for c in free if c not in fixed.commands]

@@ -39,6 +39,8 @@ from tests.simulation.story import Story
 from tests.simulation.surges import Surges
 from tests.simulation.volumes import Volumes
 
+from daiku.disruption import joint
+from daiku.model import labels
 from daiku.model.repair import RepairPolicy
 from daiku.runtime import clock as runtime_clock
 from daiku.settings import Settings
@@ -339,6 +341,11 @@ class History:
                 if name not in busy and name != "ip-system" and peace.may_go(world, node)
             ]
             + [
+                f"node {name} is still closed to the pods that it was made for"
+                for name, node in world.api.objects[NODES].items()
+                if any(t["key"] == labels.AWAITING_PODS for t in node["spec"].get("taints", ()))
+            ]
+            + [
                 f"NodeClaim {c['metadata']['name']} has no node"
                 for c in world.api.all(CLAIMS)
                 if not c["status"].get("nodeName") and not is_leaving(c)
@@ -377,12 +384,14 @@ def simulated_time(world: World) -> Generator[None]:
         process = world.current
         return world.clock.now(process.offset if process is not None else 0.0)
 
-    before = runtime_clock.now, runtime_clock.monotonic
+    before = runtime_clock.now, runtime_clock.monotonic, joint.SEVERAL
     runtime_clock.now, runtime_clock.monotonic = now, lambda: world.clock.seconds
+    # Clusters here are so small that few repacks make several nodes.
+    joint.SEVERAL = 1 + world.seed % 2
     try:
         yield
     finally:
-        runtime_clock.now, runtime_clock.monotonic = before
+        runtime_clock.now, runtime_clock.monotonic, joint.SEVERAL = before
 
 
 __all__ = ["History", "Refused", "World"]

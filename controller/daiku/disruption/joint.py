@@ -6,15 +6,22 @@ them lack is looked for at once, and a NodePool buys nothing more while somethin
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
+from daiku.disruption import opening
 from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.disruption.weighing import PATIENCE, Together, Weighing
+from daiku.scheduling.columns import Ints
 from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 from daiku.state.statenode import StateNode
 
+SEVERAL = 2
+"""With so many new nodes it matters who goes to which. Not final: in every second simulated history one will do."""
 _SLACKS: Final = (0.01, 0.02, 0.03, 0.05, 0.08)
 """Shares by which pods are taken for larger than they are, one after the other, until all would land."""
 _NODE_OF_FEW: Final = 1.5
@@ -52,9 +59,8 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     made = [s for move in short for s in move.replacements]
     others = ground.members - {s.claim_name for s in nodes}
     world = ground.world_with(others)
-    names = frozenset(s.name for s in nodes)
     right = {move.record.id: Weighing() for move in short}
-    if made and world.whole.topology is None and not _homeless(names, (), world):
+    if made and world.whole.topology is None and not _homeless(nodes, made, (), world, ground):
         return right
     weighing, lost = _with_slack(nodes, made, world, ground)
     if weighing.refusal:
@@ -72,7 +78,10 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
         # The first of those that send the most pods there.
         buyer = max(pods_of, key=lambda each: sum(pod in pods_of[each] for pod in node.pods))
         shares.setdefault(buyer, []).append(node)
-    return {each: Weighing(new_nodes=tuple(nodes)) for each, nodes in shares.items()}
+    awaits = bool(_awaiting(nodes, made, weighing.new_nodes, ground))
+    return {
+        each: Weighing(new_nodes=tuple(nodes), awaits_pods=awaits) for each, nodes in shares.items()
+    }
 
 
 def objection(nodes: Sequence[StateNode], ground: Ground) -> str:
@@ -91,18 +100,17 @@ def _with_slack(
     nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
 ) -> tuple[Weighing, float]:
     """What these nodes become with as much slack as pays, and what pods would cost that find no room even so."""
-    names = frozenset(s.name for s in nodes)
     weighing = Together(world, ground).weigh(nodes, made)
     if weighing.refusal:
         return weighing, 0.0
-    lost = _homeless(names, weighing.new_nodes, world)
+    lost = _homeless(nodes, made, weighing.new_nodes, world, ground)
     for slack in _SLACKS:
         if not (lost and weighing.new_nodes):
             break
         wider = Together(world, ground).weigh(nodes, made, slack)
         if wider.refusal:
             break
-        weighing, lost = wider, _homeless(names, wider.new_nodes, world)
+        weighing, lost = wider, _homeless(nodes, made, wider.new_nodes, world, ground)
     return weighing, lost
 
 
@@ -118,10 +126,66 @@ def _loss(
     )
 
 
-def _homeless(gone: frozenset[str], new_nodes: Sequence[NewNode], world: WhatIf) -> float:
-    """What nodes would cost, in USD per hour, for pods that find no room the way kube-scheduler goes about it."""
+def _awaiting(
+    nodes: Sequence[StateNode],
+    made: Sequence[StateNode],
+    new_nodes: Sequence[NewNode],
+    ground: Ground,
+) -> Sequence[NewNode]:
+    """Those of the new nodes that stay closed until the pods of `nodes` wait for them.
+
+    None where there is only one to go to: then it does not matter who goes there and who goes elsewhere.
+    """
+    if len(made) + len(new_nodes) < SEVERAL or not opening.may_wait(nodes, ground):
+        return ()
+    return [node for node in new_nodes if opening.is_plain(node)]
+
+
+def _homeless(
+    nodes: Sequence[StateNode],
+    made: Sequence[StateNode],
+    new_nodes: Sequence[NewNode],
+    world: WhatIf,
+    ground: Ground,
+) -> float:
+    """What more nodes would cost, in USD per hour, for pods that find no room the way kube-scheduler goes about it.
+
+    Args:
+        nodes: Nodes that go.
+        made: Nodes that were made for them already.
+        new_nodes: Nodes that would be made for them.
+        world: The what-if in which all others go.
+        ground: This tick's view.
+    """
+    names = frozenset(s.name for s in nodes)
+    closed = [s for s in made if s.is_awaiting]
+    awaiting = _awaiting(nodes, made, new_nodes, ground)
     # Also on nodes that are to be left in peace: kube-scheduler does not know of them.
-    question = world.landing(world.takers(gone), new_nodes)
-    moved = world.counts_of(pod for name in sorted(gone) for pod in world.pods_on(name))
+    question = world.landing(world.takers(names), [n for n in new_nodes if n not in awaiting])
+    moved = world.counts_of(pod for name in sorted(names) for pod in world.pods_on(name))
     (left,) = question.left_over(moved[None])
+    if left.any() and (closed or awaiting):
+        left = _beside(left, closed, awaiting, world, ground)
     return _NODE_OF_FEW * float(world.bound().worth @ (world.whole.requests @ left))
+
+
+def _beside(
+    waiting: Ints,
+    closed: Sequence[StateNode],
+    awaiting: Sequence[NewNode],
+    world: WhatIf,
+    ground: Ground,
+) -> Ints:
+    """Of pods that wait for nodes to open, how many of each class have no place there, shape (C,).
+
+    Those whose like was planned there come first; the others have what is left.
+    """
+    question = world.landing([s.name for s in closed], awaiting)
+    free, left = question.free.copy(), waiting.copy()
+    kept = [[p.meta.key for p in ground.snapshot.places.get(s.claim_name, ())] for s in closed]
+    for column, pods in enumerate((*kept, *(node.pods for node in awaiting))):
+        taken = np.minimum(left, world.counts_of(pods))
+        left -= taken
+        free[:, column] -= world.whole.requests @ taken
+    (rest,) = replace(question, free=free).left_over(left[None])
+    return rest

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.disruption import candidates, joint, marks, moves, record
+from daiku.disruption import candidates, joint, marks, moves, opening, record
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.budgets import allowance as allowance_of
 from daiku.disruption.ground import Ground
@@ -25,7 +25,6 @@ from daiku.disruption.weighing import Weighing
 from daiku.model import labels
 from daiku.model.pdb import Budgets
 from daiku.scheduling import claims, limits
-from daiku.scheduling.solution import NewNode
 from daiku.state.statenode import StateNode
 from daiku.surge import hold
 
@@ -243,15 +242,15 @@ def _conclude(
         yield from held.commands
         yield from marks.end(staying, move.record.reason)
     else:
-        yield from _replace(move, weighing.new_nodes, ground)
+        yield from _replace(move, weighing, ground)
 
 
-def _replace(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> Iterator[Command]:
+def _replace(move: Move, weighing: Weighing, ground: Ground) -> Iterator[Command]:
     """Make the nodes that come in the place of those that go."""
-    wanted = _creations(move, new_nodes, ground)
+    wanted = _creations(move, weighing, ground)
     made = list(limits.within(wanted, ground.snapshot, ground.catalogue))
     if len(made) < len(wanted):
-        pools = ", ".join(sorted(dict.fromkeys(n.pool.meta.name for n in new_nodes)))
+        pools = ", ".join(sorted(dict.fromkeys(n.pool.meta.name for n in weighing.new_nodes)))
         message = f"a replacement would exceed the limits of NodePool {pools}"
         yield from _call_off(move, "LimitExceeded", message, ground)
         return
@@ -261,11 +260,14 @@ def _replace(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> Iterat
     yield from marks.begin(move.staying, written, ground.now)
 
 
-def _creations(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> list[CreateNodeClaim]:
+def _creations(move: Move, weighing: Weighing, ground: Ground) -> list[CreateNodeClaim]:
     taken = dict.fromkeys(ground.snapshot.by_name)
     made: list[CreateNodeClaim] = []
-    for number, node in enumerate(new_nodes, start=len(move.record.replacements)):
+    for number, node in enumerate(weighing.new_nodes, start=len(move.record.replacements)):
         types = ground.catalogue.instance_types[node.pool.template.node_class]
+        annotations = {labels.DISRUPTION_COMMAND: record.write(move.record)}
+        if weighing.awaits_pods and opening.is_plain(node):
+            annotations[labels.AWAITING_PODS] = "true"
         creation = claims.create(
             node,
             types,
@@ -274,7 +276,7 @@ def _creations(move: Move, new_nodes: Sequence[NewNode], ground: Ground) -> list
             given=claims.given_labels(types),
             taken=taken,
             purpose=f"{move.record.id}/{number}",
-            annotations={labels.DISRUPTION_COMMAND: record.write(move.record)},
+            annotations=annotations,
         )
         taken[creation.node_claim.meta.name] = None
         made.append(creation)

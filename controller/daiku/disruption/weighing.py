@@ -34,6 +34,8 @@ class Weighing:
     saves_usd_per_hour: float = 0.0
     made_usd_per_hour: float = 0.0
     """What all nodes cost that would be made for this move and for those that begin with it."""
+    awaits_pods: bool = False
+    """Whether the new nodes are to stay closed until the pods wait for which they are made."""
 
     @classmethod
     def of_move(cls, move: Move, ground: Ground) -> "Weighing":

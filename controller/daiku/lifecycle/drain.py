@@ -10,7 +10,7 @@ Left alone: finished pods, static pods, and those that tolerate the taint of a d
 Source: Karpenter's terminator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -19,9 +19,14 @@ from daiku.commands import Announce, Command, DeletePod, Evict
 from daiku.model import resources, taints
 from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
 
 STUCK: Final = timedelta(minutes=1)
 """A pod that should have ended this long ago is not waited for: its kubelet does not answer."""
+_FIRST: Final = timedelta(seconds=1)
+"""How long pods that are expected on closed nodes leave the way to others, which may come to open ones."""
+_LANDING: Final = timedelta(seconds=4)
+"""How long they do so while these have not all been placed."""
 FORCEFUL: Final = "Forceful Termination"
 """Why pods are evicted from a node that nobody chose to disrupt (Karpenter's words)."""
 
@@ -65,18 +70,44 @@ def plan(
     )
 
 
-def largest_first(commands: Sequence[Command], snapshot: Snapshot) -> list[Command]:
-    """The same with evictions in the order of the pods' sizes.
+def in_turn(
+    commands: Sequence[Command], snapshot: Snapshot, now: datetime
+) -> tuple[list[Command], list[datetime]]:
+    """The same with evictions in the order that suits kube-scheduler, and when to look at those again that wait.
 
-    kube-scheduler places them one by one as they come: a small pod finds room after a large one, and not the other way.
+    It places pods one by one as they come: a small pod finds room after a large one, and not the other way. Pods that
+    are to go to nodes which are closed until they wait would take the room elsewhere that was meant for others; so
+    these others leave first, and are given a moment to land.
     """
-    evictions = [c for c in commands if isinstance(c, Evict)]
+    evictions = {c.uid: c for c in commands if isinstance(c, Evict)}
     if len(evictions) < 2:
-        return list(commands)
-    leaving = (pod for s in snapshot.state_nodes if s.is_leaving for pod in s.pods)
-    size = {pod.meta.uid: _size(pod) for pod in leaving}
-    ranked = iter(sorted(evictions, key=lambda c: (-size.get(c.uid, 0.0), c.key)))
-    return [next(ranked) if isinstance(c, Evict) else c for c in commands]
+        return list(commands), []
+    leaving = [(pod, s) for s in snapshot.state_nodes if s.is_leaving for pod in s.pods]
+    size = {pod.meta.uid: _size(pod) for pod, _ in leaving}
+    ranked = sorted(evictions.values(), key=lambda c: (-size.get(c.uid, 0.0), c.key))
+    placed = {pod.meta.uid: True for pods in snapshot.places.values() for pod in pods}
+    since = {pod.meta.uid: _began(s, now) for pod, s in leaving if pod.meta.uid in placed}
+    least = now - (_LANDING if _are_landing(ranked, placed, snapshot) else _FIRST)
+    held = {c.uid: since[c.uid] for c in ranked if c.uid in since and since[c.uid] > least}
+    going = iter(c for c in ranked if c.uid not in held)
+    kept = [c for c in commands if not (isinstance(c, Evict) and c.uid in held)]
+    wakes = [at + wait for at in held.values() for wait in (_FIRST, _LANDING)]
+    return [next(going) if isinstance(c, Evict) else c for c in kept], wakes
+
+
+def _are_landing(
+    evictions: Sequence[Evict], placed: Mapping[str, bool], snapshot: Snapshot
+) -> bool:
+    """Whether pods that are to go to open nodes have not left yet, or have not been placed."""
+    return any(c.uid not in placed for c in evictions) or any(
+        not pod.unschedulable for pod in snapshot.waiting
+    )
+
+
+def _began(state_node: StateNode, now: datetime) -> datetime:
+    """When its pods could first be asked to leave."""
+    node = state_node.node
+    return node.meta.deleted or now if node is not None else now
 
 
 def _size(pod: Pod) -> float:

@@ -77,8 +77,8 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
             patch = draft.patch()
             if patch is not None:
                 made.commands.append(patch)
-    made.commands = drain.largest_first(made.commands, snapshot)
-    made.commands = list(registration.one_at_a_time(made.commands, snapshot, now))
+    made.commands, wakes = drain.in_turn(made.commands, snapshot, now)
+    made.wakes += wakes
     surges = surge.on(snapshot, now)
     made.commands += surges.commands
     made.wakes += surges.wakes

@@ -84,7 +84,8 @@ def landed(
     if asked.topology is not None:
         return {}
     nodes = [snapshot.by_name[name] for name in asked.nodes.names]
-    ready = np.array([[s.is_initialized and s.node is not None for s in nodes]], dtype=np.bool_)
+    is_open = [s.is_initialized and s.node is not None and not s.is_awaiting for s in nodes]
+    ready = np.array([is_open], dtype=np.bool_)
     question = landing.of(
         asked.resources,
         asked.nodes.free,

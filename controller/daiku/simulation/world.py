@@ -179,7 +179,7 @@ class World:
         waiting = bool(self.workloads.waiting)
         calm = MOVING_SECONDS if self._moving or waiting else CALM_SECONDS
         soon = OPENING_SECONDS if self._opening else URGENT_SECONDS
-        earliest = self._last_tick + (soon if self._urgent else calm)
+        earliest = self._last_tick + (soon if self._urgent or self._opening else calm)
         due = earliest if self._told else float("inf")
         if self._wake_at is not None:
             # When a batch closes matters to the second; what nobody waits for is looked at with the rest.
@@ -208,6 +208,7 @@ class World:
         for command in plan.commands:
             self._carry(command)
         self._moving = any(c.meta.deleted is not None for c in self._store.claims.values())
+        self._opening |= self._moving and bool(snapshot.places)
 
     def _carry(self, command: Command) -> None:
         try:

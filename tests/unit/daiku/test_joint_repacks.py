@@ -16,16 +16,23 @@ from daiku.events import Object
 from daiku.model import labels
 from daiku.model.condition import Condition
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.taints import Taint
 from daiku.settings import Settings
 
 
-def test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun() -> None:
+def tight() -> list[Object]:
     """3 + 3 + 2 and 2 + 2 cores fill eight and four; put in one after the other they do not."""
-    there = [
+    pods = [
         replace(build.pod(f"web-{n}", cpu=cpu, node="node-default-00000"), scheduled=OLD)
         for n, cpu in enumerate(("3", "3", "2", "2", "2"))
     ]
-    made = world(*running("default-00000", "c-16x", cpu="16"), *there, pool=allows("100%"))
+    return [*running("default-00000", "c-16x", cpu="16"), *pods]
+
+
+def test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun() -> None:
+    """Where nodes cannot be kept closed pods go wherever there is room when they are evicted."""
+    pool = build.node_pool(startup_taints=[Taint("cni", "NoSchedule")])
+    made = world(*tight(), pool=pool)
 
     made.run(200)
 

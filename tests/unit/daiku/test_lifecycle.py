@@ -16,11 +16,12 @@ from daiku.commands import (
     TerminateInstance,
 )
 from daiku.events import Done, InstancesListed, Object
-from daiku.lifecycle import plan, registration
+from daiku.lifecycle import plan
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
 from daiku.model.taints import Taint
 from daiku.report import Report
+from daiku.scheduling import nominating
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
 
@@ -117,8 +118,8 @@ def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_p
 @pytest.mark.parametrize(
     ("others", "cpu", "nominated"),
     [
-        pytest.param(registration.NOMINATED_MOST - 1, "2", 1, id="as many as may be"),
-        pytest.param(registration.NOMINATED_MOST, "2", 0, id="one too many"),
+        pytest.param(nominating.NOMINATED_MOST - 1, "2", 1, id="as many as may be"),
+        pytest.param(nominating.NOMINATED_MOST, "2", 0, id="one too many"),
         pytest.param(1, "100m", 0, id="all alike, so that it does not matter who goes where"),
     ],
 )
@@ -146,7 +147,8 @@ def test_one_node_at_a_time_is_opened_to_the_pods_that_were_made_for_it() -> Non
     )
 
     def opened(after: timedelta) -> dict[str, PatchNode]:
-        made = commands(cluster, after=after)
+        snapshot = cluster.snapshot(NOW + after)
+        made = nominating.one_at_a_time(commands(cluster, after=after), snapshot, snapshot.at)
         return {c.name: c for c in made if isinstance(c, PatchNode)}
 
     first = opened(timedelta())

@@ -122,7 +122,7 @@ class World:
         for pod in self.all(Pod):
             if pod.node_name and (Node, pod.node_name) not in self.objects:
                 self.drop(Pod, pod.meta.key)
-        for pod in self.all(Pod):
+        for pod in sorted(self.all(Pod), key=lambda p: not p.nominated_node_name):
             if not pod.node_name:
                 self._schedule(pod)
 
@@ -226,7 +226,7 @@ class World:
         )
 
     def _schedule(self, pod: Pod) -> None:
-        for node in self.all(Node):
+        for node in sorted(self.all(Node), key=lambda n: n.meta.name != pod.nominated_node_name):
             here = [p for p in self.all(Pod) if p.node_name == node.meta.name]
             used = resources.add(pod.requests, *(p.requests for p in here))
             if (
