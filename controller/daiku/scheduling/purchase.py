@@ -121,16 +121,16 @@ def _columns(template: Template, index: int, rows: NDArray[np.intp], within: Mas
     for requirements, number in numbers.items():
         meets[number] = types.offered(requirements)
     useful = np.flatnonzero(meets.any(axis=0) & within[types.offering_type])
-    # One row per offering: its type, then what it meets as bits. Equal rows are one column.
-    described = np.column_stack(
-        [types.offering_type[useful], np.packbits(meets[:, useful], axis=0).T.astype(np.int64)]
-    )
-    unique, first, column = np.unique(described, axis=0, return_index=True, return_inverse=True)
-    prices = np.full(len(unique), np.inf)
-    np.minimum.at(prices, column.ravel(), types.offering_price[useful])
+    # Offerings of one type that meet the same are one column: they are numbered by their type, then eight bits at a
+    # time by what they meet, in the order of both.
+    first, column = np.arange(len(useful)), types.offering_type[useful].astype(np.int64)
+    for bits in np.packbits(meets[:, useful], axis=0):
+        _, first, column = np.unique(column * 256 + bits, return_index=True, return_inverse=True)
+    prices = np.full(len(first), np.inf)
+    np.minimum.at(prices, column, types.offering_price[useful])
     open_to = meets[:, useful[first]]
-    allowed = np.zeros((len(rows), len(unique)), dtype=np.bool_)
+    allowed = np.zeros((len(rows), len(first)), dtype=np.bool_)
     for position, hosting in enumerate(hostings):
         if hosting.types.any():
             allowed[position] = open_to[numbers[hosting.requirements]]
-    return _Columns(index, unique[:, 0].astype(np.intp), prices, allowed)
+    return _Columns(index, types.offering_type[useful[first]].astype(np.intp), prices, allowed)
