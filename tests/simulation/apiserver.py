@@ -283,6 +283,11 @@ class ApiServer:
             self.forgotten[plural] = self.version
             self.log[plural].clear()
 
+    def forget(self) -> None:
+        """Nobody will ask any more: let go of everything."""
+        for all_of in (self.objects, self.log, self._raw, self.uids):
+            all_of.clear()
+
     def restore(self, objects: dict[str, dict[str, Json]], bump: int) -> None:
         """Have these objects and no others; versions jump, and every watch has to begin anew."""
         self.version += bump

@@ -119,6 +119,11 @@ class Client:
         process, world, faults = self._process, self._world, self._world.faults
         process.check()
         is_write = verb not in {"GET", "LIST"}
+        if not faults.on:
+            done, failure = self._do(do, process if is_write else None, path)
+            if failure is not None:
+                raise self._error(verb, path, failure)
+            return done or b"{}"
         if faults.strike("429"):
             wait = "2" if faults.random.random() < 0.5 else None
             refused = Refused(429, "TooManyRequests", "too many requests, please try again", wait)

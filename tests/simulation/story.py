@@ -26,5 +26,9 @@ class Story:
         ]
         return "\n".join([text for text in texts if about in text][-lines:])
 
+    def forget(self) -> None:
+        """Nobody will read it: let go of all objects that it is about."""
+        self._lines.clear()
+
     def __len__(self) -> int:
         return len(self._lines)

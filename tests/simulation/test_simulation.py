@@ -27,6 +27,7 @@ def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) ->
         conftest.lived.update(history.world.faults.counts)
         if failure is not None:
             pytest.fail(shrinking.report(seed, failure), pytrace=False)
+        history.world.forget()
         del history
         conftest.sweep()
 

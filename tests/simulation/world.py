@@ -131,6 +131,11 @@ class World:
 
         self.clock.after(self.random.uniform(0.5, 8), again)
 
+    def forget(self) -> None:
+        """It was lived through well. Most of it is let go of here; knots are left to the garbage collector."""
+        self.story.forget()
+        self.api.forget()
+
     def let_pass(self, seconds: float) -> None:
         """Somebody waits in a call; the others go on."""
         if self._depth >= DEPTH_MOST or seconds <= 0:
