@@ -82,6 +82,8 @@ class Invariants:
         """An object changed."""
         now = self.world.clock.seconds
         old, new = change.old, change.new
+        if change.plural in {CLAIMS, POOLS} and change.actor.startswith("daiku"):
+            self._check_note(change)
         if change.plural == PODS:
             self._watch_pod(old, new, now)
         elif change.plural == NODES:
@@ -249,6 +251,15 @@ class Invariants:
         times[key] = times.get(key, 0.0) + seconds
         if times[key] > most:
             raise Violated(rule, f"{why} for {times[key]:.0f} s with a leader")
+
+    def _check_note(self, change: Change) -> None:
+        """A write of the controller leaves alone what somebody else has written since it read the object."""
+        if change.old is not None and change.new is not None:
+            before, after = rules.note(change.old), rules.note(change.new)
+            if before != after:
+                raise Violated(
+                    "overwritten", f"{change.actor} makes note {before} of {change.key} {after!r}"
+                )
 
     def _watch_pod(self, old: Json | None, new: Json | None, now: float) -> None:
         if new is None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from tests.simulation import apiserver
-from tests.simulation.apiserver import LEASES, PODS, Json, Refused
+from tests.simulation import apiserver, rules
+from tests.simulation.apiserver import CLAIMS, LEASES, PODS, POOLS, Json, Refused
 
 from daiku.api import decode
 from daiku.kube import errors
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LATE_MOST = 3.5
 """How long a request may be under way: less than lies between a Lease that is not held and one that may be taken."""
+
+SOMEBODY = "somebody"
 
 
 class Client:
@@ -134,7 +136,7 @@ class Client:
             self._pass(faults.seconds(1, 30))
             raise errors.Unreachable(f"{verb} {path}: no answer of the API server")
         if verb == "PATCH" and faults.strike("conflict"):
-            world.meddle(path)
+            self._meddle(path)
         late = faults.seconds(0.2, LATE_MOST) if faults.strike("request late") else 0.0
         done, failure = world.send(process, late, lambda: self._arrive(do, path, writes=is_write))
         if process.command and faults.strike("crash in a call"):
@@ -152,6 +154,23 @@ class Client:
         if failure is not None:
             raise self._error(verb, path, failure)
         return done or b"{}"
+
+    def _meddle(self, path: str) -> None:
+        """Somebody else writes the object that a request is about to change."""
+        what, api = apiserver.target(path), self._api
+        found, text = api.find(what.plural, what.key), str(api.version)
+        if found is None:
+            return
+        if what.plural not in {CLAIMS, POOLS}:
+            api.patch(
+                what.plural, what.key, {"metadata": {"annotations": {"note": text}}}, SOMEBODY
+            )
+            return
+        others = [c for c in found["status"].get("conditions", ()) if c["type"] != rules.NOTED]
+        note = {"type": rules.NOTED, "status": "True", "reason": "Seen", "message": text}
+        note["lastTransitionTime"] = self._world.clock.stamp()
+        status = {"status": {"conditions": [*others, note]}}
+        api.patch(what.plural, what.key, status, SOMEBODY, "status")
 
     def _arrive(
         self, do: Callable[[], bytes | None], path: str, *, writes: bool

@@ -12,6 +12,10 @@ KNOWN = 15.0
 """Seconds: what happened this long ago has reached every controller."""
 
 
+NOTED = "example.com/Noted"
+"""A condition that is somebody else's."""
+
+
 class Violated(AssertionError):
     """A rule was broken."""
 
@@ -39,6 +43,12 @@ def is_ending(claim: Json) -> bool:
     """Its instance is being terminated: it counts no more, neither as there nor as going."""
     conditions = claim["status"].get("conditions", ())
     return any(c["type"] == "InstanceTerminating" and c["status"] == "True" for c in conditions)
+
+
+def note(body: Json | None) -> str:
+    """What somebody else has noted in the conditions of an object; empty for nothing."""
+    conditions = body["status"].get("conditions", ()) if body is not None else ()
+    return next((c["message"] for c in conditions if c["type"] == NOTED), "")
 
 
 def allowed(budgets: list[Json], nodes: int) -> int:

@@ -5,11 +5,13 @@
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.simulation import conftest, faults, shrinking
 
 from daiku import commands
+from daiku.api import encode
 from daiku.kube import eviction
 from daiku.kube.client import Client
 from daiku.lifecycle import audit, collection, termination
@@ -18,6 +20,8 @@ from daiku.runtime.carrier import Carrier
 from daiku.scheduling import audit as scheduling_audit
 from daiku.scheduling import expected, prices
 from daiku.surge import hold
+
+versioned = encode._patches
 
 
 def test_whatever_happens_no_rule_is_broken_and_peace_mends_all(seeds: range) -> None:
@@ -65,6 +69,14 @@ def _deleted(client: Client, command: commands.Evict) -> bool:
     return True
 
 
+def _unversioned(*parts: Any) -> encode.Patches:
+    made = versioned(*parts)
+    for each in (made.metadata, made.status):
+        if each is not None:
+            each["metadata"] = {k: v for k, v in each["metadata"].items() if k != "resourceVersion"}
+    return made
+
+
 def _unheld(*_values: object) -> hold.Hold:
     return hold.Hold()
 
@@ -104,6 +116,9 @@ def _dear(*_values: object) -> float:
         ),
         pytest.param(
             expected, "pool_usage", _no_amounts, {"limits"}, id="more nodes than a pool may have"
+        ),
+        pytest.param(
+            encode, "_patches", _unversioned, {"overwritten"}, id="a write over somebody else's"
         ),
         pytest.param(prices, "of_node", _dear, {"price"}, id="a move that costs more than it saves"),
     ],

@@ -158,13 +158,6 @@ class World:
         process.wait(late)
         return answers[0]
 
-    def meddle(self, path: str) -> None:
-        """Somebody else writes the object that a request is about to change."""
-        what = apiserver.target(path)
-        if self.api.find(what.plural, what.key) is not None:
-            note = {"metadata": {"annotations": {"note": str(self.api.version)}}}
-            self.api.patch(what.plural, what.key, note, "somebody")
-
     def allocatable(self, node: str) -> tuple[int, int]:
         """Millicores and bytes of a Node."""
         has = self.kubelets.by_node[node].type.allocatable
