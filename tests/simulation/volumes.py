@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tests.simulation.controllers import App
     from tests.simulation.world import World
 
+DETACHED = 20.0
+"""Seconds that a volume takes to be detached at most, unless it is slow."""
 KNOWN = 15.0
 """Seconds after which an attachment is known to a controller."""
 
@@ -57,7 +59,9 @@ class Volumes:
                 self._attach(name, app_of(body), node)
         else:
             slow = self._world.faults.strike("detach slow")
-            seconds = self._world.faults.seconds(20, 120) if slow else self._random.uniform(1, 12)
+            seconds = (
+                self._world.faults.seconds(20, 120) if slow else self._random.uniform(1, DETACHED)
+            )
             self._clock.after(seconds, lambda: self._detach(name, app_of(body), node))
 
     def reconcile(self) -> None:
