@@ -29,7 +29,7 @@ CLOUD = {
     "cloud reply lost": 0.05,
     "cloud reply late": 0.05,
     "cloud refuses": 0.03,
-    "cloud denies a young instance": 0.15,
+    "cloud denies a young instance": 0.5,
     "cloud list is stale": 0.3,
 }
 """Chance of each per call to the cloud."""
