@@ -133,7 +133,7 @@ class Kubelets:
         left = max(0.0, seconds_of(pod["metadata"]["deletionTimestamp"]) - self._clock.seconds)
         if self._world.faults.strike("pod slow to stop"):
             return left
-        return min(left, self._random.uniform(0.2, 2))
+        return min(left, self._seconds(0.2, 2))
 
     def _join(self, machine: Machine) -> None:
         """The kubelet registers its Node."""
