@@ -81,7 +81,9 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Loo
 
 def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:
     """What several nodes could become together."""
-    proposals, found = repacking.find(ranked, search.ground, REASON)
+    proposals, found = repacking.find(
+        ranked, search.ground, REASON, search.ground.allowance(REASON)
+    )
     pause = max(_PAUSE, found.tried * _PAUSE_OF_TRY)
     search.look = replace(search.look, repacked=found.figures, pause=pause)
     if proposals:
@@ -90,10 +92,8 @@ def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:
     return [together] if together is not None else []
 
 
-def again(
-    proposal: Proposal, members: Sequence[Candidate], ground: Ground, together: Together
-) -> str:
-    """Why a proposal is not right any more; empty when it still is.
+def objection(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> str:
+    """Why nodes of a proposal may not be disrupted any more; empty when they may, and the budgets count them.
 
     Source: Karpenter's validation, 15 seconds after the decision.
 
@@ -101,7 +101,6 @@ def again(
         proposal: What was decided.
         members: Of its nodes, those that may still be disrupted.
         ground: This tick's view.
-        together: Moves that begin in this tick; one that is right is counted there.
     """
     if len(members) < len(proposal.claims):
         there = {c.name: True for c in members}
@@ -116,6 +115,20 @@ def again(
     pools = [c.pool.meta.name for c in members]
     if not ground.allowance(REASON).take_all(pools):
         return f"budget: NodePool {', '.join(dict.fromkeys(pools))} allows no more disruptions now"
+    return ""
+
+
+def again(
+    proposal: Proposal, members: Sequence[Candidate], ground: Ground, together: Together
+) -> str:
+    """Why a proposal to whose nodes nobody objects does not save what it should any more; empty when it does.
+
+    Args:
+        proposal: What was decided.
+        members: Its nodes.
+        ground: This tick's view.
+        together: Moves that begin in this tick; one that is right is counted there.
+    """
     if proposal.method == repacking.METHOD:
         weighing = repacking.weigh(members, ground, together)
     else:

@@ -12,6 +12,7 @@ from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.loops import Loop
 from daiku.disruption.moves import Move
+from daiku.disruption.repack import Repack
 from daiku.model.instance_type import Catalogue
 from daiku.scheduling import prices, whatif
 from daiku.scheduling.packer.effort import Stop
@@ -39,6 +40,8 @@ class Ground:
     _costs: payback.Costs | None = None
     _loops: Mapping[str, Loop] | None = None
     _unquiet: frozenset[str] | None = None
+    repacks: dict[tuple[str, ...], Repack] = field(default_factory=dict[tuple[str, ...], Repack])
+    """What sets of nodes could become, as far as it has been searched for in this tick."""
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property

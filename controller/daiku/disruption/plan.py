@@ -25,6 +25,7 @@ from daiku.disruption import (
     opening,
     progress,
     record,
+    repacking,
     telling,
 )
 from daiku.disruption.candidates import Candidate
@@ -116,9 +117,8 @@ def plan(
 
 def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -> frozenset[str]:
     """Act upon decisions that have rested and are still right; the NodeClaims that are told so."""
-    started: list[str] = []
     by_name = {c.name: c for c in found}
-    together: Together | None = None
+    rested: list[tuple[Proposal, list[Candidate]]] = []
     for proposal in ground.snapshot.proposals:
         due = proposal.decided + REST
         if due > ground.now:
@@ -128,20 +128,44 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
                 Kept(node_claim=name, reason="Disrupting", message=f"it is about to go: {proposal}")
                 for name in proposal.claims
             ]
-            continue
-        members = [by_name[name] for name in proposal.claims if name in by_name]
-        together = together or Together(ground.world(), ground)
-        why = consolidation.again(proposal, members, ground, together)
-        if why:
-            message = f"Consolidation rejected: {proposal}, reason: {why}"
-            for candidate in members:
-                made.commands += marks.announce(
-                    candidate.state_node, "ConsolidationRejected", message
-                )
         else:
-            started += proposal.claims
+            rested.append((proposal, [by_name[n] for n in proposal.claims if n in by_name]))
+    objections = _objections(rested, found, ground)
+    for proposal, members in rested:
+        why = objections[proposal.id]
+        if not why:
             made.commands += _begin(proposal, members, ground)
-    return frozenset(started)
+            continue
+        message = f"Consolidation rejected: {proposal}, reason: {why}"
+        for candidate in members:
+            made.commands += marks.announce(candidate.state_node, "ConsolidationRejected", message)
+    return frozenset(n for p, _ in rested if not objections[p.id] for n in p.claims)
+
+
+def _objections(
+    rested: Sequence[tuple[Proposal, list[Candidate]]],
+    candidates: Sequence[Candidate],
+    ground: Ground,
+) -> dict[str, str]:
+    """Why each proposal, by its id, is not right any more; empty for those that are."""
+    steps = [(p, members) for p, members in rested if p.method == repacking.METHOD]
+    free, _ = fallback.one_at_a_time(candidates, ground.moves, ground.now)
+    outdone = repacking.outdone(steps, free, ground) if steps else ""
+    found = {
+        p.id: (outdone if p.method == repacking.METHOD else "")
+        or consolidation.objection(p, members, ground)
+        for p, members in rested
+    }
+    able = [(p, members) for p, members in rested if not found[p.id]]
+    if not able:
+        return found
+    together = Together(ground.world(), ground)
+    steps = [(p, members) for p, members in able if p.method == repacking.METHOD]
+    if len(steps) > 1 and repacking.are_right(steps, ground, together):
+        able = [(p, members) for p, members in able if p.method != repacking.METHOD]
+    for proposal, members in able:
+        found[proposal.id] = consolidation.again(proposal, members, ground, together)
+    return found
 
 
 def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begun: bool) -> None:

@@ -6,6 +6,7 @@ whichever of them come to nothing, the others were worth it; and what is left is
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from daiku.disruption import balanced, joint, payback, repack
@@ -21,13 +22,17 @@ from daiku.report import Proposal
 METHOD: Final = "repack"
 STEPS_MOST: Final = 100
 """Steps that begin in one tick at most."""
+_PROMISED: Final = 0.95
+"""Share of what steps were to save that they still have to save when they begin."""
+_OUTDONE: Final = 1.1
+"""How much more has to be saved, moves deducted, for steps that have rested to be decided anew."""
 _TRIES_OF_NODE: Final = 40
 _TRIES_MOST: Final = 4000
 """Sets of nodes that one search weighs, by the number of nodes and at most; the tick's time box may end it before."""
 
 
 def find(
-    candidates: Sequence[Candidate], ground: Ground, reason: str
+    candidates: Sequence[Candidate], ground: Ground, reason: str, allowance: Allowance
 ) -> tuple[list[Proposal], Repack]:
     """Steps that can begin now, each worth it when those before it are made, and the whole of which they are a part.
 
@@ -35,60 +40,73 @@ def find(
         candidates: Nodes that may be consolidated.
         ground: This tick's view.
         reason: For which budgets count.
+        allowance: What these leave; what begins is taken from it.
     """
     world = ground.world()
     movable = payback.movable(candidates, world, ground.snapshot, ground.now)
     found = _searched(movable, ground)
     by_node = {c.state_node.name: c for c in candidates}
-    made = _begun(found.steps, by_node, ground, reason)
+    made = _begun(found.steps, by_node, ground, reason, allowance)
     if found.steps and not made:
         # Every step is too large for the budgets: what could those become that may go now?
-        left = Allowance(dict(ground.allowance(reason).left))
+        left = Allowance(dict(allowance.left))
         few = [m for m in repack.ranked(world, movable) if left.take(m.pool)]
         if len(few) < len(movable):
             few.sort(key=lambda m: m.name)
-            made = _begun(_searched(few, ground).steps, by_node, ground, reason)
+            made = _begun(_searched(few, ground).steps, by_node, ground, reason, allowance)
     return made, found
 
 
 def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
-    return repack.search(
-        ground.world(),
-        movable,
-        closed=ground.unquiet(),
-        tries=min(_TRIES_OF_NODE * len(movable), _TRIES_MOST),
-        stop=ground.stop,
-    )
+    names = tuple(each.name for each in movable)
+    if names not in ground.repacks:
+        ground.repacks[names] = repack.search(
+            ground.world(),
+            movable,
+            closed=ground.unquiet(),
+            tries=min(_TRIES_OF_NODE * len(movable), _TRIES_MOST),
+            stop=ground.stop,
+        )
+    return ground.repacks[names]
 
 
 def _begun(
-    steps: Sequence[Step], by_node: Mapping[str, Candidate], ground: Ground, reason: str
+    steps: Sequence[Step],
+    by_node: Mapping[str, Candidate],
+    ground: Ground,
+    reason: str,
+    allowance: Allowance,
 ) -> list[Proposal]:
     """Of the steps those that can begin now, together."""
-    together, allowance = Together(ground.world(), ground), ground.allowance(reason)
-    made: list[tuple[Proposal, list[Candidate]]] = []
+    able: list[tuple[Proposal, list[Candidate]]] = []
     for step in steps[:STEPS_MOST]:
         members = [by_node[name] for name in step.gone]
         pools = [c.pool.meta.name for c in members]
-        if not allowance.has_all(pools):
-            continue
-        weighing = weigh(members, ground, together)
-        if weighing.refusal:
-            continue
-        allowance.take_all(pools)
-        proposal = propose(
-            members,
-            ground,
-            reason=reason,
-            method=METHOD,
-            new_nodes=step.launched,
-            saves_usd_per_hour=weighing.saves_usd_per_hour,
-        )
-        made.append((proposal, members))
-    while made and joint.objection([c.state_node for _, going in made for c in going], ground):
+        if allowance.has_all(pools):
+            allowance.take_all(pools)
+            able.append((_proposed(step, members, ground, reason), members))
+    together = Together(ground.world(), ground)
+    if able and not are_right(able, ground, together):
+        able = [
+            (replace(proposal, saves_usd_per_hour=weighing.saves_usd_per_hour), members)
+            for proposal, members in able
+            if not (weighing := weigh(members, ground, together)).refusal
+        ]
+    while able and joint.objection([c.state_node for _, going in able for c in going], ground):
         # They would be called off one by one as soon as they have begun; here each look takes as long as a search.
-        del made[len(made) // 2 :]
-    return [proposal for proposal, _ in made]
+        del able[len(able) // 2 :]
+    return [proposal for proposal, _ in able]
+
+
+def _proposed(step: Step, members: Sequence[Candidate], ground: Ground, reason: str) -> Proposal:
+    return propose(
+        members,
+        ground,
+        reason=reason,
+        method=METHOD,
+        new_nodes=step.launched,
+        saves_usd_per_hour=step.saved_usd_per_hour,
+    )
 
 
 def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> Weighing:
@@ -102,3 +120,53 @@ def weigh(members: Sequence[Candidate], ground: Ground, together: Together) -> W
         return Weighing(refusal=against)
     together.take(nodes, weighing)
     return weighing
+
+
+def are_right(
+    begun: Sequence[tuple[Proposal, Sequence[Candidate]]], ground: Ground, together: Together
+) -> bool:
+    """Whether steps that were decided together are right together; if so they are counted there.
+
+    By itself each is weighed with the room of those that come after it, and the last ones seem to save next to nothing.
+    """
+    nodes = [c.state_node for _, members in begun for c in members]
+    weighing = together.weigh(nodes)
+    promised = sum(proposal.saves_usd_per_hour for proposal, _ in begun)
+    if weighing.refusal or weighing.saves_usd_per_hour < _PROMISED * promised:
+        return False
+    if any(balanced.objection(m, p.saves_usd_per_hour, ground) for p, m in begun):
+        return False
+    together.take(nodes, weighing)
+    return True
+
+
+def outdone(
+    begun: Sequence[tuple[Proposal, Sequence[Candidate]]],
+    candidates: Sequence[Candidate],
+    ground: Ground,
+) -> str:
+    """Why steps that have rested had better be decided anew: much more could be saved now; empty when not.
+
+    They may have been decided while pods were still leaving, and whoever is moved for them stays for ten minutes.
+
+    Args:
+        begun: The steps, and their nodes.
+        candidates: All nodes that may be disrupted.
+        ground: This tick's view.
+    """
+    free, reason = [c for c in candidates if not c.is_dry], begun[0][0].reason
+    allowance = Allowance(dict(ground.allowance(reason).left))
+    found, _ = find(free, ground, reason, allowance)
+    nodes = ground.snapshot.by_name
+
+    def net(proposals: Sequence[Proposal]) -> float:
+        going = [nodes[name] for each in proposals for name in each.claims if name in nodes]
+        saved = sum(each.saves_usd_per_hour for each in proposals)
+        return saved - ground.moving(going, ground.world())
+
+    promised, best = net([proposal for proposal, _ in begun]), net(found)
+    if best <= _OUTDONE * promised:
+        return ""
+    return (
+        f"churn: moves deducted it would save ${promised:.4f}/h, and ${best:.4f}/h can be saved now"
+    )

@@ -325,3 +325,28 @@ def test_spot_nodes_are_repacked_into_spot_nodes_only_by_the_gate(gate: str) -> 
     made.run(240)
 
     assert len(made.nodes()) == (1 if gate == "true" else 6)
+
+
+def test_what_was_decided_while_pods_were_leaving_is_decided_anew_when_much_more_can_be_saved() -> (
+    None
+):
+    full = [
+        replace(build.pod(f"more-{n}", cpu="3", node=f"node-default-{n:05d}"), scheduled=OLD)
+        for n in range(4)
+    ]
+    made = world(*half_empty(6), *full, pool=with_policy(consolidate_after=timedelta()))
+    made.run(5)
+    (first,) = made.last.report.proposals
+    assert len(first.claims) < 6
+
+    for pod in full:
+        made.drop(Pod, pod.meta.key)
+    made.run(14)
+
+    assert made.tainted() == []
+    assert [line for line in made.log if line.endswith("ConsolidationRejected")]
+    (again,) = made.last.report.proposals
+    assert len(again.claims) == 6
+    made.run(240)
+    settled(made)
+    assert (len(made.nodes()), made.evicted) == (1, 6)
