@@ -80,6 +80,8 @@ class Proposal:
     """The cheapest instance types of those."""
     saves_usd_per_hour: float
     decided: datetime
+    changes: int = -1
+    """What had happened by then, as `Snapshot.changes` counts it."""
 
     def __str__(self) -> str:
         """One line for people, as Karpenter writes it."""

@@ -253,10 +253,13 @@ class Invariants:
             raise Violated(rule, f"{why} for {times[key]:.0f} s with a leader")
 
     def _check_note(self, change: Change) -> None:
-        """A write of the controller leaves alone what somebody else has written since it read the object."""
+        """A write of the controller leaves alone what somebody else has written since it read the object.
+
+        A note that is not there any more may come back: a restored backup gives versions a second time.
+        """
         if change.old is not None and change.new is not None:
             before, after = rules.note(change.old), rules.note(change.new)
-            if before != after:
+            if before and before != after:
                 raise Violated(
                     "overwritten", f"{change.actor} makes note {before} of {change.key} {after!r}"
                 )

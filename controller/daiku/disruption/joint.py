@@ -16,6 +16,7 @@ from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.disruption.weighing import PATIENCE, Together, Weighing
 from daiku.scheduling.columns import Ints
+from daiku.scheduling.landing import Landing
 from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 from daiku.state.statenode import StateNode
@@ -162,30 +163,36 @@ def _homeless(
     awaiting = _awaiting(nodes, made, new_nodes, ground)
     # Also on nodes that are to be left in peace: kube-scheduler does not know of them.
     question = world.landing(world.takers(names), [n for n in new_nodes if n not in awaiting])
-    moved = world.counts_of(pod for name in sorted(names) for pod in world.pods_on(name))
-    (left,) = question.left_over(moved[None])
+    moved = [pod for name in sorted(names) for pod in world.pods_on(name)]
+    (left,) = question.left_over(world.counts_of(moved)[None])
     if left.any() and (closed or awaiting):
-        left = _beside(left, closed, awaiting, world, ground)
+        going = frozenset(moved)
+        places = [_kept(s, going, ground) for s in closed] + [node.pods for node in awaiting]
+        left = _beside(left, world.landing([s.name for s in closed], awaiting), places, world)
     return _NODE_OF_FEW * float(world.bound().worth @ (world.whole.requests @ left))
 
 
-def _beside(
-    waiting: Ints,
-    closed: Sequence[StateNode],
-    awaiting: Sequence[NewNode],
-    world: WhatIf,
-    ground: Ground,
-) -> Ints:
+def _kept(made: StateNode, going: frozenset[str], ground: Ground) -> tuple[str, ...]:
+    """Of the pods that go those for whom a place is kept on a node that is there."""
+    pods = ground.snapshot.places.get(made.claim_name, ())
+    return tuple(pod.meta.key for pod in pods if pod.meta.key in going)
+
+
+def _beside(waiting: Ints, closed: Landing, places: Sequence[Sequence[str]], world: WhatIf) -> Ints:
     """Of pods that wait for nodes to open, how many of each class have no place there, shape (C,).
 
     Those whose like was planned there come first; the others have what is left.
+
+    Args:
+        waiting: How many of each class wait, shape (C,).
+        closed: The nodes for which they wait.
+        places: The pods for whom each of these was made.
+        world: What classes they are of.
     """
-    question = world.landing([s.name for s in closed], awaiting)
-    free, left = question.free.copy(), waiting.copy()
-    kept = [[p.meta.key for p in ground.snapshot.places.get(s.claim_name, ())] for s in closed]
-    for column, pods in enumerate((*kept, *(node.pods for node in awaiting))):
+    free, left = closed.free.copy(), waiting.copy()
+    for column, pods in enumerate(places):
         taken = np.minimum(left, world.counts_of(pods))
         left -= taken
         free[:, column] -= world.whole.requests @ taken
-    (rest,) = replace(question, free=free).left_over(left[None])
+    (rest,) = replace(closed, free=free).left_over(left[None])
     return rest

@@ -47,4 +47,5 @@ def propose(
         detail=", ".join(node.types[0].name for node in new_nodes),
         saves_usd_per_hour=saves_usd_per_hour,
         decided=ground.now,
+        changes=ground.snapshot.changes,
     )

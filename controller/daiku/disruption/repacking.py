@@ -154,6 +154,8 @@ def outdone(
         candidates: All nodes that may be disrupted.
         ground: This tick's view.
     """
+    if all(proposal.changes == ground.snapshot.changes for proposal, _ in begun):
+        return ""
     free, reason = [c for c in candidates if not c.is_dry], begun[0][0].reason
     allowance = Allowance(dict(ground.allowance(reason).left))
     found, _ = find(free, ground, reason, allowance)

@@ -68,8 +68,8 @@ class Places:
 
 
 def _is_gone(pod: Pod, now: Pod | None) -> bool:
-    """Whether it has been evicted; a successor may have its name already."""
-    return now is None or now.meta.uid != pod.meta.uid or now.meta.deleted is not None
+    """Whether it has been evicted, or is done; a successor may have its name already."""
+    return now is None or now.meta.uid != pod.meta.uid or not now.is_active
 
 
 def _kin(pod: Pod) -> _Kin:

@@ -188,3 +188,14 @@ def test_a_node_on_which_a_device_plugin_has_to_run_first_is_not_kept_closed() -
 
     assert opening.is_plain(node)
     assert not opening.is_plain(replace(node, requests={**node.requests, "nvidia.com/gpu": 1}))
+
+
+def test_a_pod_that_is_done_before_it_had_to_move_leaves_its_place_to_others() -> None:
+    made = world(*tight(), pool=allows("100%"))
+    until(made, lambda each: len(each.all(NodeClaim)) == 3)
+    done = next(pod for pod in made.all(Pod) if pod.meta.name == "web-0")
+    made.put(replace(done, phase="Succeeded", ready=False))
+    until(made, lambda each: each.evicted == 4)
+    made.run(60)
+
+    settled(made)
