@@ -23,8 +23,9 @@ from daiku.scheduling import nominating
 from daiku.scheduling.solution import NewNode
 from daiku.state.statenode import StateNode
 
-REST: Final = timedelta(seconds=1)
-"""How long after the first node began to go the new ones stay closed at least: successors have to be made first."""
+REST: Final = timedelta(seconds=3)
+"""How long after the first node began to go the new ones stay closed at least: successors have to be made first, which
+takes a ReplicaSet a second or two when there are hundreds."""
 PATIENCE: Final = timedelta(seconds=8)
 """How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them."""
 OPEN_AFTER: Final = timedelta(seconds=20)
@@ -110,9 +111,16 @@ def _began(move: Move, ground: Ground) -> datetime:
 
 
 def _is_expected(claim: NodeClaim, move: Move, ground: Ground) -> bool:
-    """Whether a pod that is to come has not been evicted yet; of any, when nobody knows who is to come."""
+    """Whether a pod that is to come has not been evicted yet; of any, when nobody knows who is to come.
+
+    Or kube-scheduler has not looked at it yet: until then it cannot be nominated, and would go wherever there is room.
+    """
     running = {
         p.meta.key: True for s in move.members for p in s.reschedulable if p.meta.deleted is None
     }
     kept = ground.snapshot.places.get(claim.meta.name)
-    return bool(running) if kept is None else any(pod.meta.key in running for pod in kept)
+    if bool(running) if kept is None else any(pod.meta.key in running for pod in kept):
+        return True
+    nominations = ground.snapshot.nominations
+    fresh = (pod.meta.key for pod in ground.snapshot.waiting if not pod.unschedulable)
+    return any(key in nominations and nominations[key].target == claim.meta.name for key in fresh)
