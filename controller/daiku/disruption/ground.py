@@ -40,6 +40,7 @@ class Ground:
     _costs: payback.Costs | None = None
     _loops: Mapping[str, Loop] | None = None
     _unquiet: frozenset[str] | None = None
+    _least_priority: int | None = None
     repacks: dict[tuple[str, ...], Repack] = field(default_factory=dict[tuple[str, ...], Repack])
     """What sets of nodes could become, as far as it has been searched for in this tick."""
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
@@ -96,6 +97,13 @@ class Ground:
                 self.snapshot, reason, self.now, self.members
             )
         return self._allowances[reason]
+
+    def least_priority(self) -> int:
+        """The lowest priority of a pod that runs and could be moved; 0 when there is none."""
+        if self._least_priority is None:
+            running = (pod.priority for s in self.snapshot.state_nodes for pod in s.reschedulable)
+            self._least_priority = min(running, default=0)
+        return self._least_priority
 
     def unquiet(self) -> frozenset[str]:
         """Nodes that a pod has joined or left so lately that their NodePool wants them left in peace."""

@@ -79,7 +79,7 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
         # The first of those that send the most pods there.
         buyer = max(pods_of, key=lambda each: sum(pod in pods_of[each] for pod in node.pods))
         shares.setdefault(buyer, []).append(node)
-    awaits = bool(_awaiting(nodes, made, weighing.new_nodes, ground))
+    awaits = _awaits(nodes, made, weighing.new_nodes, ground)
     return {
         each: Weighing(new_nodes=tuple(nodes), awaits_pods=awaits) for each, nodes in shares.items()
     }
@@ -127,19 +127,17 @@ def _loss(
     )
 
 
-def _awaiting(
+def _awaits(
     nodes: Sequence[StateNode],
     made: Sequence[StateNode],
     new_nodes: Sequence[NewNode],
     ground: Ground,
-) -> Sequence[NewNode]:
-    """Those of the new nodes that stay closed until the pods of `nodes` wait for them.
+) -> bool:
+    """Whether new nodes, as far as they are plain, stay closed until the pods of `nodes` wait for them.
 
-    None where there is only one to go to: then it does not matter who goes there and who goes elsewhere.
+    Not where there is only one to go to: then it does not matter who goes there and who goes elsewhere.
     """
-    if len(made) + len(new_nodes) < SEVERAL or not opening.may_wait(nodes, ground):
-        return ()
-    return [node for node in new_nodes if opening.is_plain(node)]
+    return len(made) + len(new_nodes) >= SEVERAL and opening.may_wait(nodes, ground)
 
 
 def _homeless(
@@ -160,9 +158,12 @@ def _homeless(
     """
     names = frozenset(s.name for s in nodes)
     closed = [s for s in made if s.is_awaiting]
-    awaiting = _awaiting(nodes, made, new_nodes, ground)
+    awaiting, at_once = list[NewNode](), list[NewNode]()
+    awaits = _awaits(nodes, made, new_nodes, ground)
+    for node in new_nodes:
+        (awaiting if awaits and opening.is_plain(node) else at_once).append(node)
     # Also on nodes that are to be left in peace: kube-scheduler does not know of them.
-    question = world.landing(world.takers(names), [n for n in new_nodes if n not in awaiting])
+    question = world.landing(world.takers(names), at_once)
     moved = [pod for name in sorted(names) for pod in world.pods_on(name)]
     (left,) = question.left_over(world.counts_of(moved)[None])
     if left.any() and (closed or awaiting):

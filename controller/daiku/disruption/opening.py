@@ -51,9 +51,8 @@ def may_wait(nodes: Sequence[StateNode], ground: Ground) -> bool:
     pools = {s.nodepool: ground.snapshot.node_pool(s.nodepool) for s in nodes}
     if not all(pool is not None and payback.horizon(pool) for pool in pools.values()):
         return False
-    running = (pod.priority for s in ground.snapshot.state_nodes for pod in s.reschedulable)
-    least = min(running, default=0)
     # Nobody shall lose its place to a pod that waits only because its node is closed.
+    least = ground.least_priority()
     return all(pod.priority <= least for s in nodes for pod in s.reschedulable)
 
 

@@ -148,9 +148,10 @@ def _objections(
     ground: Ground,
 ) -> dict[str, str]:
     """Why each proposal, by its id, is not right any more; empty for those that are."""
-    steps = [(p, members) for p, members in rested if p.method == repacking.METHOD]
-    free, _ = fallback.one_at_a_time(candidates, ground.moves, ground.now)
-    outdone = repacking.outdone(steps, free, ground) if steps else ""
+    steps, outdone = [(p, m) for p, m in rested if p.method == repacking.METHOD], ""
+    if steps:
+        free, _ = fallback.one_at_a_time(candidates, ground.moves, ground.now)
+        outdone = repacking.outdone(steps, free, ground)
     found = {
         p.id: (outdone if p.method == repacking.METHOD else "")
         or consolidation.objection(p, members, ground)

@@ -82,8 +82,7 @@ def _begun(
     for step in steps[:STEPS_MOST]:
         members = [by_node[name] for name in step.gone]
         pools = [c.pool.meta.name for c in members]
-        if allowance.has_all(pools):
-            allowance.take_all(pools)
+        if allowance.take_all(pools):
             able.append((_proposed(step, members, ground, reason), members))
     together = Together(ground.world(), ground)
     if able and not are_right(able, ground, together):
