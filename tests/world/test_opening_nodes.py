@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests import manifests
 from tests.manifests import Json
+from tests.world.local_pods import until
 
 from daiku import commands
 from daiku.api import kinds
@@ -59,7 +60,11 @@ def command(credentials: Credentials) -> Generator[commands.PatchNode]:
         "metadata": {"name": "fresh"},
         "spec": {"taints": births},
     }
-    node = json.loads(client.create(kinds.NODES.path, body))
+    client.create(kinds.NODES.path, body)
+    # kube-apiserver admits every Node with a taint that kube-controller-manager soon takes off.
+    node = until(
+        lambda: _node(credentials), lambda node: set(_taints(node)) == {taints.UNREGISTERED, MINE}
+    )
     found = _taints(node)
     template = manifests.deployment("any", 1)["spec"]["template"]
     body = {
