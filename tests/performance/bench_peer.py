@@ -39,10 +39,11 @@ STAYING: Final = 0.3
 """Share of the pods that a scale-down leaves."""
 QUIET_SECONDS: Final = 150.0
 """Nothing has moved for so long: settled. The peer's slowest search for something to do takes two minutes."""
-REST_SECONDS: Final = past.RESIDENCY.total_seconds()
-"""Between the two stages: a scale-down does not come together with the first placement, and what was moved to settle
-may be moved again."""
+REST_SECONDS: Final = past.RESIDENCY.total_seconds() + 30.0
+"""Nothing has moved for so long between the two stages: a scale-down does not come together with what came before, and
+all that was moved may be moved again. What could be moved no sooner is moved meanwhile, and rests as well."""
 MOST_SECONDS: Final = 1500.0
+REST_MOST_SECONDS: Final = 5400.0
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
 
 
@@ -99,8 +100,7 @@ class Trial:
         pods = sum(_replicas(body, share) for body in _deployments())
 
         def is_settled() -> bool:
-            quiet = time.monotonic() - self.seen.moved_at > QUIET_SECONDS
-            return quiet and _all_bound(self.seen, pods)
+            return self.seen.still_seconds > QUIET_SECONDS and _all_bound(self.seen, pods)
 
         _until(f"{stage}: nothing moves", is_settled)
         return {
@@ -137,7 +137,7 @@ def _measured(contender: Contender, types: Path) -> Line:
         line["scheduled_seconds"] = round(time.monotonic() - began, 1)
         line |= trial.state("first", 1.0)
         line |= trial.settled("settled", 1.0, began=began, before=0)
-        time.sleep(REST_SECONDS)
+        _until("rested", lambda: seen.still_seconds > REST_SECONDS, most=REST_MOST_SECONDS)
         began, before = time.monotonic(), len(seen.evicted)
         for body in _deployments():
             fewer = {"spec": {"replicas": _replicas(body, STAYING)}}
@@ -294,5 +294,7 @@ def _node_pool() -> Json:
     return pool
 
 
-def _until(what: str, is_so: Callable[[], bool], every: float = 2.0) -> None:
-    worlds.until(what, is_so, most=MOST_SECONDS, every=every)
+def _until(
+    what: str, is_so: Callable[[], bool], every: float = 2.0, most: float = MOST_SECONDS
+) -> None:
+    worlds.until(what, is_so, most=most, every=every)

@@ -30,6 +30,11 @@ class Onlooker:
     """When a pod was evicted last, or a NodeClaim came or went."""
     _claims: frozenset[str] = frozenset()
 
+    @property
+    def still_seconds(self) -> float:
+        """For how long nothing has moved."""
+        return time.monotonic() - self.moved_at
+
     def follow(self) -> None:
         """Watch both kinds for as long as this process lives."""
         for path, take in ((ALL_PODS, self._pod), (CLAIMS, self._claim)):

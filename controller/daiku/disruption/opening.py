@@ -18,6 +18,7 @@ from daiku.disruption import payback, record
 from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.model import condition, resources, taints
+from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.scheduling import nominating
 from daiku.scheduling.solution import NewNode
@@ -26,12 +27,16 @@ from daiku.state.statenode import StateNode
 REST: Final = timedelta(seconds=3)
 """How long after the first node began to go the new ones stay closed at least: successors have to be made first, which
 takes a ReplicaSet a second or two when there are hundreds."""
-PATIENCE: Final = timedelta(seconds=8)
+PATIENCE: Final = timedelta(seconds=10)
 """How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them."""
 OPEN_AFTER: Final = timedelta(seconds=20)
-"""After this they are opened all at once and without nominations, which are made for one node after the other."""
+"""After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
 """How long one that is ready stays closed while others are still coming up."""
+QUIET: Final = timedelta(seconds=2)
+"""No more successors are to be expected when none has come for so long; times of creation are whole seconds."""
+NOMINATING: Final = timedelta(seconds=5)
+"""How long it is tried to nominate everybody: kube-scheduler may take nominations off as fast as they are made."""
 _PLAIN: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE}
 )
@@ -65,42 +70,78 @@ def is_plain(node: NewNode) -> bool:
 
 
 def plan(ground: Ground) -> Opening:
-    """Open what need not be closed any longer."""
-    made, by_id = Opening(), {move.record.id: move for move in ground.moves}
-    for state_node in ground.snapshot.state_nodes:
-        node, claim = state_node.node, state_node.claim
-        if not state_node.is_awaiting or node is None or claim is None or state_node.is_leaving:
-            continue
-        written = record.read(claim)
-        move = by_id.get(written.id) if written is not None else None
-        at = _opens_at(state_node, move, ground)
-        if at is None or at > ground.now:
-            made.wakes += [at] if at is not None else []
-            continue
-        late = move is not None and ground.now - _began(move, ground) >= OPEN_AFTER
-        made.commands.append(
-            PatchNode(
-                name=node.meta.name,
-                resource_version=node.meta.resource_version,
-                taints=taints.without(node.taints, (taints.AWAITING_PODS,)),
-                taints_before=node.taints,
-                nominates=() if late else nominating.guests(node, claim, ground.snapshot),
-            )
-        )
-    return made
+    """Open what need not be closed any longer: all at once, when all who wait for it have been nominated.
+
+    Whenever a node opens, kube-scheduler tries all pods that wait; before 1.35 it takes the nominations off those whose
+    node is still closed, and each that it tried in vain it puts off for longer.
+    """
+    awaiting = [s for s in ground.snapshot.state_nodes if s.is_awaiting]
+    if not awaiting:
+        return Opening()
+    quiet = _quiet_at(awaiting, ground)
+    closed = [c for s in awaiting if (c := _closed(s, quiet, ground))]
+    at = max((each.at for each in closed if each.together), default=ground.now)
+    opens = [min(at, each.late) if each.together else each.at for each in closed]
+    wakes = [moment for moment in opens if moment > ground.now]
+    due = [c for c, moment in zip(closed, opens, strict=True) if moment <= ground.now]
+    nominations = [
+        PatchNode(name=c.node.meta.name, resource_version=c.node.meta.resource_version, nominates=p)
+        for c in due
+        if ground.now < min(at + NOMINATING, c.late)
+        if (p := nominating.guests(c.node, c.claim, ground.snapshot))
+    ]
+    if nominations:
+        return Opening(nominations, [*wakes, at + NOMINATING])
+    return Opening([_opened(each.node) for each in due], wakes)
 
 
-def _opens_at(state_node: StateNode, move: Move | None, ground: Ground) -> datetime | None:
-    """When it is to open; None when only an event says so."""
-    claim = state_node.claim
-    if move is None or claim is None or move.record.surged:
-        # Called off, or over; or it is surged pods that wait, while the old ones stay.
-        return ground.now
-    if move.staying:
-        ready = condition.find(claim.conditions, "Initialized")
-        since = ready.last_transition if ready is not None and ready.status == "True" else None
-        return since + CLOSED_MOST if since is not None else None
-    return _began(move, ground) + (PATIENCE if _is_expected(claim, move, ground) else REST)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Closed:
+    """A node that pods cannot come to yet."""
+
+    node: Node
+    claim: NodeClaim
+    at: datetime
+    """When it may open, as far as is known now."""
+    late: datetime
+    """When it opens whatever is."""
+    together: bool = True
+    """Whether it opens with the others; it does not wait for them while its own pods still run, or their surge."""
+
+
+def _closed(state_node: StateNode, quiet: datetime | None, ground: Ground) -> _Closed | None:
+    """What is known of a closed node; None for one that is not there or does not stay."""
+    node, claim = state_node.node, state_node.claim
+    if node is None or claim is None or state_node.is_leaving:
+        return None
+    written = record.read(claim)
+    move = next(
+        (m for m in ground.moves if written is not None and m.record.id == written.id), None
+    )
+    ready = condition.find(claim.conditions, "Initialized")
+    since = ready.last_transition if ready is not None and ready.status == "True" else None
+    most = (since or ground.now) + CLOSED_MOST
+    if move is None:
+        # Called off, or over.
+        at = most if quiet is None else min(quiet, most)
+        return _Closed(node=node, claim=claim, at=at, late=most)
+    if move.record.surged or move.staying:
+        # What is surged waits for it while the old pods stay.
+        at = ground.now if move.record.surged else most
+        return _Closed(node=node, claim=claim, at=at, late=most, together=False)
+    began = _began(move, ground)
+    waits = quiet is None or _is_expected(claim, move, ground)
+    at = began + PATIENCE if waits else min(max(quiet, began + REST), began + PATIENCE)
+    return _Closed(node=node, claim=claim, at=at, late=began + OPEN_AFTER)
+
+
+def _opened(node: Node) -> PatchNode:
+    return PatchNode(
+        name=node.meta.name,
+        resource_version=node.meta.resource_version,
+        taints=taints.without(node.taints, (taints.AWAITING_PODS,)),
+        taints_before=node.taints,
+    )
 
 
 def _began(move: Move, ground: Ground) -> datetime:
@@ -110,16 +151,27 @@ def _began(move: Move, ground: Ground) -> datetime:
 
 
 def _is_expected(claim: NodeClaim, move: Move, ground: Ground) -> bool:
-    """Whether a pod that is to come has not been evicted yet; of any, when nobody knows who is to come.
-
-    Or kube-scheduler has not looked at it yet: until then it cannot be nominated, and would go wherever there is room.
-    """
+    """Whether a pod that is to come has not been evicted yet; of any, when nobody knows who is to come."""
     running = {
         p.meta.key: True for s in move.members for p in s.reschedulable if p.meta.deleted is None
     }
     kept = ground.snapshot.places.get(claim.meta.name)
-    if bool(running) if kept is None else any(pod.meta.key in running for pod in kept):
-        return True
+    return bool(running) if kept is None else any(pod.meta.key in running for pod in kept)
+
+
+def _quiet_at(awaiting: Sequence[StateNode], ground: Ground) -> datetime | None:
+    """When all who wait for these nodes are there, and kube-scheduler has looked at them; None: some event will say.
+
+    Whom it has not looked at cannot be nominated yet, and would go wherever there is room.
+    """
+    names = {name: True for s in awaiting for name in (s.claim_name, s.name)}
     nominations = ground.snapshot.nominations
-    fresh = (pod.meta.key for pod in ground.snapshot.waiting if not pod.unschedulable)
-    return any(key in nominations and nominations[key].target == claim.meta.name for key in fresh)
+    waiting = [
+        pod
+        for pod in ground.snapshot.waiting
+        if pod.meta.key in nominations and nominations[pod.meta.key].target in names
+    ]
+    if not all(pod.unschedulable for pod in waiting):
+        return None
+    born = [pod.meta.created for pod in waiting if pod.meta.created is not None]
+    return max(born, default=ground.now - QUIET) + QUIET

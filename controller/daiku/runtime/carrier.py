@@ -155,6 +155,9 @@ class Carrier:
                 # Gone, or another pod of the same name by now.
                 continue
             except errors.KubeError as error:
+                if command.taints is None:
+                    # There is nothing else to do, so it is tried again.
+                    raise
                 _log.warning(
                     "pods are not nominated to their node, kube-scheduler places them as it likes",
                     node=command.name,

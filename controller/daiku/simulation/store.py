@@ -110,7 +110,8 @@ class Store:
             self.remove_node(command.name)
             return True
         marks = node.taints if command.taints is None else command.taints
-        self.put(replace(node, meta=meta, taints=marks))
+        if (meta, marks) != (node.meta, node.taints):
+            self.put(replace(node, meta=meta, taints=marks))
         return False
 
     def delete_node(self, name: str, now: datetime) -> bool:

@@ -144,5 +144,8 @@ def _pause_after(command: Command) -> timedelta | None:
             return _REPEAT
         case commands.Launch() | commands.CreateNodeClaim():
             return None
+        case commands.PatchNode(taints=None, nominates=(_, *_)):
+            # It is pods that change.
+            return None
         case _:
             return _SETTLE
