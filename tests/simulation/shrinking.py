@@ -2,16 +2,21 @@
 
 import subprocess
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from tests.simulation.faults import Mercy
 from tests.simulation.rules import Violated
 from tests.simulation.world import History
 
+P = ParamSpec("P")
+T = TypeVar("T")
 RUNS_MOST = 40
 """How many smaller histories are tried."""
+FRAMES = 1 << 16
+"""Words of stack that a history begins with."""
 
 
 class Failure:
@@ -25,6 +30,17 @@ class Failure:
         return str(self.error)
 
 
+def _roomy(live: Callable[P, T]) -> Callable[P, T]:
+    """The same with room for all that it calls.
+
+    CPython keeps frames in chunks of 16 KiB, which are mapped and given back as calls come and go. Where a loop calls
+    across the end of a chunk that happens each time: a twelfth of what a history cost, from how deep pytest calls.
+    """
+    live.__code__ = live.__code__.replace(co_stacksize=FRAMES)
+    return live
+
+
+@_roomy
 def live(seed: int, mercy: Mercy | None = None) -> tuple[History, Failure | None]:
     """Live through a history; what went wrong, if anything did."""
     history = History(seed, mercy)

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,6 +113,20 @@ def test_a_taint_that_came_meanwhile_is_not_taken_off_unseen(
         _carrier(Beside(credentials, said)).carry(command)
 
     assert {theirs, taints.UNREGISTERED} <= set(_taints(_node(credentials)))
+
+
+def test_pods_are_nominated_to_a_node_that_stays_as_it_is(
+    credentials: Credentials, command: commands.PatchNode
+) -> None:
+    before = _node(credentials)
+
+    _carrier(Client(credentials)).carry(replace(command, taints=None, taints_before=None))
+
+    assert (
+        _node(credentials)["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    )
+    pod = json.loads(Client(credentials).get(GUEST))
+    assert pod["status"]["nominatedNodeName"] == "fresh"
 
 
 def _node(credentials: Credentials) -> Json:

@@ -27,9 +27,9 @@ from daiku.state.statenode import StateNode
 REST: Final = timedelta(seconds=3)
 """How long after the first node began to go the new ones stay closed at least: successors have to be made first, which
 takes a ReplicaSet a second or two when there are hundreds."""
-PATIENCE: Final = timedelta(seconds=10)
+PATIENCE: Final = timedelta(seconds=12)
 """How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them."""
-OPEN_AFTER: Final = timedelta(seconds=20)
+OPEN_AFTER: Final = timedelta(seconds=25)
 """After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
 """How long one that is ready stays closed while others are still coming up."""

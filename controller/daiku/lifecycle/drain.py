@@ -23,9 +23,10 @@ from daiku.state.statenode import StateNode
 
 STUCK: Final = timedelta(minutes=1)
 """A pod that should have ended this long ago is not waited for: its kubelet does not answer."""
-_FIRST: Final = timedelta(seconds=1)
-"""How long pods that are expected on closed nodes leave the way to others, which may come to open ones."""
-_LANDING: Final = timedelta(seconds=4)
+_FIRST: Final = timedelta(seconds=3)
+"""How long pods that are expected on closed nodes leave the way to others, which may come to open ones: their owners
+take a second to make successors, and times of deletion are whole seconds."""
+_LANDING: Final = timedelta(seconds=6)
 """How long they do so while these have not all been placed."""
 FORCEFUL: Final = "Forceful Termination"
 """Why pods are evicted from a node that nobody chose to disrupt (Karpenter's words)."""

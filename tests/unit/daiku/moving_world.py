@@ -32,7 +32,7 @@ class Moving(World):
             super().carry_out(command)
             self.evicted += 1
             name = f"again-{next(_numbers)}"
-            meta = replace(pod.meta, name=name, uid=name, deleted=None)
+            meta = replace(pod.meta, name=name, uid=name, deleted=None, created=self.now)
             fresh = replace(pod, meta=meta, node_name="", phase="Pending", unschedulable=True)
             self.put(replace(fresh, ready=False, scheduled=None))
             return

@@ -46,19 +46,19 @@ def test_pods_for_whom_places_are_kept_let_the_others_go_first() -> None:
 
 
 def test_they_go_when_the_others_have_been_placed() -> None:
-    evictions, snapshot = leaving(after=timedelta(seconds=2))
+    evictions, snapshot = leaving(after=timedelta(seconds=4))
 
     assert turn(evictions[2:], snapshot) == (["kept-large", "kept-small"], False)
 
 
 def test_they_wait_a_little_longer_while_one_of_the_others_is_being_placed() -> None:
     fresh = build.pod("again", cpu="100m", unschedulable=False)
-    evictions, snapshot = leaving(fresh, after=timedelta(seconds=2))
+    evictions, snapshot = leaving(fresh, after=timedelta(seconds=4))
 
     assert turn(evictions[2:], snapshot) == ([], True)
 
 
 def test_nobody_is_waited_for_longer_than_some_seconds() -> None:
-    evictions, snapshot = leaving(after=timedelta(seconds=5))
+    evictions, snapshot = leaving(after=timedelta(seconds=7))
 
     assert turn(evictions, snapshot) == (["kept-large", "large", "kept-small", "small"], False)

@@ -11,7 +11,7 @@ from tests.unit.daiku.test_joint_repacks import tight
 from tests.unit.daiku.test_repack_moves import OLD, allows, one_with_room, settled
 
 from daiku.cloud.provider import Instance
-from daiku.commands import Command, Evict
+from daiku.commands import Command, Evict, PatchNode, PodRef
 from daiku.disruption import opening, payback
 from daiku.events import Object
 from daiku.model import labels
@@ -65,6 +65,61 @@ def test_nobody_else_is_planned_onto_a_node_that_is_kept_for_pods_that_move() ->
     # The pods that move fill theirs, so it gets a node of its own.
     assert sorted(made.nodes().values()) == ["c-2x", "c-4x", "c-8x"]
     assert made.evicted == 5
+
+
+class Noting(Moving):
+    """Writes down what is done to closed nodes."""
+
+    noted: tuple[str, ...] = ()
+
+    def carry_out(self, command: Command) -> None:
+        if isinstance(command, PatchNode) and command.name in closed(self):
+            self.noted += ("nominated",) * len(command.nominates)
+            if command.taints is not None and not includes(command.taints, AWAITING_PODS):
+                self.noted += ("opened",)
+        super().carry_out(command)
+
+
+def noting(*there: Object, kind: type[Noting] = Noting) -> Noting:
+    made = world(*there, pool=allows("100%"), kind=kind)
+    assert isinstance(made, Noting)
+    return made
+
+
+def test_all_who_wait_are_nominated_before_the_first_node_opens_and_then_all_open_at_once() -> None:
+    made = noting(*tight())
+    until(made, closed)
+    until(made, lambda each: not closed(each))
+
+    assert made.noted == ("nominated",) * 5 + ("opened",) * 2
+
+
+def test_no_node_opens_while_kube_scheduler_has_not_looked_at_everybody_who_waits() -> None:
+    made = noting(*tight())
+    until(made, lambda each: each.evicted == 5)
+    last = next(pod for pod in made.all(Pod) if not pod.node_name)
+    made.put(replace(last, unschedulable=False))
+    made.run(6)
+    assert made.noted == ()
+    assert len(waiting(made)) == 5
+
+    made.put(last)
+    assert until(made, lambda each: not closed(each)) <= 2
+
+
+class Forgetful(Noting):
+    """kube-scheduler takes every nomination off at once."""
+
+    def _nominate(self, pod: PodRef, node: str) -> None:
+        pass
+
+
+def test_nodes_open_although_nominations_do_not_last() -> None:
+    made = noting(*tight(), kind=Forgetful)
+    until(made, lambda each: each.evicted == 5)
+
+    most = (opening.PATIENCE + opening.NOMINATING) / timedelta(seconds=1)
+    assert until(made, lambda each: not closed(each)) <= most
 
 
 class Stubborn(Moving):
