@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from daiku.disruption import opening
+from daiku.disruption import opening, payback
 from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.disruption.weighing import PATIENCE, Together, Weighing
@@ -118,12 +118,18 @@ def _with_slack(
 def _loss(
     nodes: Sequence[StateNode], weighing: Weighing, lost: float, world: WhatIf, ground: Ground
 ) -> str:
-    """Why it would not pay with the nodes that pods without room would need; empty when it would."""
-    if weighing.saves_usd_per_hour > ground.moving(nodes, world) + lost:
+    """Why it would not pay with the nodes that pods without room would need; empty when it would.
+
+    New nodes are as dear here as when it was decided which nodes go: slack must not eat what was to be saved.
+    """
+    moving = ground.moving(nodes, world)
+    new = sum(node.usd_per_hour for node in weighing.new_nodes)
+    beside = (payback.friction(moving) - 1.0) * new
+    if weighing.saves_usd_per_hour > moving + lost + beside:
         return ""
     return (
-        f"it would save ${weighing.saves_usd_per_hour:.4f}/h, and kube-scheduler would leave pods without room "
-        f"for which nodes cost ${lost:.4f}/h"
+        f"it would save ${weighing.saves_usd_per_hour:.4f}/h; its new nodes run beside the old ones for minutes, which "
+        f"counts ${beside:.4f}/h, and kube-scheduler would leave pods without room for which nodes cost ${lost:.4f}/h"
     )
 
 
