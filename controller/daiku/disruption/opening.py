@@ -130,8 +130,9 @@ def _closed(state_node: StateNode, quiet: datetime | None, ground: Ground) -> _C
         at = ground.now if move.record.surged else most
         return _Closed(node=node, claim=claim, at=at, late=most, together=False)
     began = _began(move, ground)
-    waits = quiet is None or _is_expected(claim, move, ground)
-    at = began + PATIENCE if waits else min(max(quiet, began + REST), began + PATIENCE)
+    at = began + PATIENCE
+    if quiet is not None and not _is_expected(claim, move, ground):
+        at = min(max(quiet, began + REST), at)
     return _Closed(node=node, claim=claim, at=at, late=began + OPEN_AFTER)
 
 
