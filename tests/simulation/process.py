@@ -39,6 +39,8 @@ WATCHED: Final = {
 """Kinds by the last part of their path."""
 GRID: Final = 0.5
 """What watches bring within this many seconds comes together, as bursts do; it saves ticks."""
+GRID_IN_PEACE: Final = 1.0
+"""The same when nothing goes wrong any more, and little depends on what comes first."""
 OBSERVED = 60.0
 """Seconds between two times that metrics are set, which nobody here scrapes."""
 
@@ -206,11 +208,12 @@ class Process:
             return
         self._busy[plural] = True
         world = self.world
-        delay = world.random.uniform(0.0, GRID)
+        grid = GRID if world.faults.on else GRID_IN_PEACE
+        delay = world.random.uniform(0.0, grid)
         if world.faults.strike("watch late"):
             delay = world.faults.seconds(0.5, 10 if plural != "pods" else 4)
         now = world.clock.seconds
-        self.thread(-(-(now + delay) // GRID) * GRID - now, lambda: self._follow(plural, watcher))
+        self.thread(-(-(now + delay) // grid) * grid - now, lambda: self._follow(plural, watcher))
 
     def pause(self) -> float:
         """How long the owner will not decide anyway; what comes meanwhile is applied then, which nobody sees."""
@@ -313,4 +316,4 @@ class Process:
             # A standby that has become the leader looks at once what it has to do.
             self.wake(0.0)
         # In peace a Lease is safe with fewer renewals, and histories are cheaper.
-        self.thread(lease.RETRY_SECONDS * (1 if self.world.faults.on else 3), self._renew)
+        self.thread(lease.RETRY_SECONDS * (1 if self.world.faults.on else 4), self._renew)

@@ -4,6 +4,7 @@
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -308,12 +309,11 @@ class History:
             if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
         ]
         wrong += peace.ghosts(world)
-        pods = world.api.all(PODS)
+        counts = Counter(map(apiserver.app_of, world.api.all(PODS)))
         for app in world.workloads.apps.values():
-            ours = [p for p in pods if apiserver.app_of(p) == app.name]
             if app.job and app.done < app.replicas:
                 wrong.append(f"{app.name} is {app.done} of {app.replicas} times done")
-            elif not (app.daemon or app.job) and (count := len(ours)) != app.replicas:
+            elif not (app.daemon or app.job) and (count := counts[app.name]) != app.replicas:
                 wrong.append(f"{app.name} has {count} of {app.replicas} pods")
         return wrong
 

@@ -27,14 +27,15 @@ from daiku.state.statenode import StateNode
 REST: Final = timedelta(seconds=3)
 """How long after the first node began to go the new ones stay closed at least: successors have to be made first, which
 takes a ReplicaSet a second or two when there are hundreds."""
-PATIENCE: Final = timedelta(seconds=12)
+PATIENCE: Final = timedelta(seconds=15)
 """How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them."""
-OPEN_AFTER: Final = timedelta(seconds=25)
+OPEN_AFTER: Final = timedelta(seconds=30)
 """After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
 """How long one that is ready stays closed while others are still coming up."""
-QUIET: Final = timedelta(seconds=2)
-"""No more successors are to be expected when none has come for so long; times of creation are whole seconds."""
+QUIET: Final = timedelta(seconds=4)
+"""When none has come for so long no more successors are to be expected, and kube-scheduler has stopped trying those
+that wait: it tries them again for a second or two after the last pod has left a node."""
 NOMINATING: Final = timedelta(seconds=5)
 """How long it is tried to nominate everybody: kube-scheduler may take nominations off as fast as they are made."""
 _PLAIN: Final = frozenset(

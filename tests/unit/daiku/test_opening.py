@@ -46,7 +46,7 @@ def test_pods_that_move_end_where_they_were_packed() -> None:
     until(made, closed)
     assert made.evicted == 0
     until(made, lambda each: each.evicted == 5)
-    assert until(made, lambda each: not closed(each)) <= 3
+    assert until(made, lambda each: not closed(each)) <= opening.QUIET / timedelta(seconds=1) + 1
     made.run(200)
 
     settled(made)
@@ -104,7 +104,7 @@ def test_no_node_opens_while_kube_scheduler_has_not_looked_at_everybody_who_wait
     assert len(waiting(made)) == 5
 
     made.put(last)
-    assert until(made, lambda each: not closed(each)) <= 2
+    assert until(made, lambda each: not closed(each)) <= 3
 
 
 class Forgetful(Noting):
