@@ -33,6 +33,8 @@ TIMEOUT: Final = timedelta(minutes=10)
 _UNWEIGHED: Final = ("empty", "static")
 """Methods that need no what-if: nobody has to move, or the NodePool's number makes the room."""
 _SOON: Final = timedelta(seconds=1)
+_MARKING: Final = timedelta(seconds=10)
+"""How long repacks wait until others of their NodePools that have only just begun keep pods away as well."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ def plan(ground: Ground) -> Progress:
     open_ones: dict[str, Allowance] = {}
     weighed = False
     short: list[Move] = []
+    beginning = _beginning(ground)
     for move in ground.moves:
         if not move.staying or _is_being_written(move, ground):
             continue
@@ -68,7 +71,7 @@ def plan(ground: Ground) -> Progress:
         untainted = [s for s in move.staying if s.node is not None and not moves.is_tainted(s)]
         if untainted:
             made.commands += marks.keep_pods_away(untainted)
-        elif _waits(move, made, ground):
+        elif _waits(move, made, ground) or not beginning.isdisjoint(_repacked(move)):
             continue
         elif move.record.method in _UNWEIGHED or _has_places(move, ground):
             made.commands += _conclude(move, open_ones[reason], ground, Weighing())
@@ -85,6 +88,28 @@ def plan(ground: Ground) -> Progress:
             (stray,), "CalledOff", "no disruption of this node is under way", ground.now
         )
     return made
+
+
+def _beginning(ground: Ground) -> frozenset[str]:
+    """NodePools of which some nodes that were to be repacked together do not keep pods away yet.
+
+    Pods that leave now might go there, only to move again; and what is bought for some of them would not suit all.
+    """
+    return frozenset(
+        pool
+        for move in ground.moves
+        if move.is_younger_than(_MARKING, ground.now)
+        and (
+            _is_being_written(move, ground)
+            or any(s.node is not None and not moves.is_tainted(s) for s in move.staying)
+        )
+        for pool in _repacked(move)
+    )
+
+
+def _repacked(move: Move) -> tuple[str, ...]:
+    """Its NodePools, if it is a repack."""
+    return move.pools if move.record.method == "repack" else ()
 
 
 def _together(

@@ -9,15 +9,17 @@ from tests import build
 from tests.unit.daiku.moving_world import running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
-from daiku.disruption import joint, moves, record
+from daiku.commands import DeleteNodeClaim, PatchNode
+from daiku.disruption import joint, moves, progress, record
 from daiku.disruption.ground import Ground
 from daiku.disruption.record import Record
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.condition import Condition
 from daiku.model.nodeclaim import NodeClaim
-from daiku.model.taints import Taint
+from daiku.model.taints import DISRUPTED, Taint
 from daiku.settings import Settings
+from daiku.state.snapshot import Snapshot
 
 
 def tight() -> list[Object]:
@@ -80,33 +82,57 @@ def test_moves_that_begin_together_buy_no_more_than_they_were_planned_with(count
     assert made.price() < 0.5 * count * 0.384
 
 
+def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> NodeClaim:
+    """One that takes part in a repack of one node, `member`, or itself."""
+    told = Record(
+        id=id_, reason="Underutilized", method="repack", claims=(member or name,), replacements=made
+    )
+    notes = {labels.DISRUPTION_COMMAND: record.write(told)}
+    said = Condition(type=record.CONDITION, status="True", last_transition=build.NOW)
+    found = build.node_claim(name, pool=pool, annotations=notes)
+    return replace(found, conditions=(*found.conditions, said))
+
+
+def ground_of(snapshot: Snapshot) -> Ground:
+    return Ground(
+        snapshot=snapshot,
+        catalogue=build.catalogue(),
+        settings=Settings(),
+        placements={},
+        moves=tuple(moves.under_way(snapshot)),
+        now=snapshot.at,
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "after", "goes"),
+    [("a", 1, False), ("a", 11, True), ("b", 1, True)],
+    ids=["just begun", "begun long ago", "of another NodePool"],
+)
+def test_no_node_goes_before_those_that_were_decided_with_it_keep_pods_away(
+    other: str, after: int, goes: bool
+) -> None:
+    first, second = claim_of("first", "a", "1"), claim_of("second", other, "2")
+    nodes = [build.node(claim=first, taints=[DISRUPTED]), build.node(claim=second)]
+    pools = [build.node_pool("a"), build.node_pool("b")]
+    cluster = build.cluster(first, second, *nodes, *pools, build.node_class())
+    snapshot = cluster.snapshot(build.NOW + timedelta(seconds=after))
+
+    commands = progress.plan(ground_of(snapshot)).commands
+
+    assert ("first" in [c.name for c in commands if isinstance(c, DeleteNodeClaim)]) == goes
+    assert "node-second" in [c.name for c in commands if isinstance(c, PatchNode)]
+
+
 def test_a_replacement_that_comes_up_is_waited_for_by_its_own_pool_only_and_not_for_ever() -> None:
-    def said(id_: str, member: str, *made: str) -> dict[str, str]:
-        told = Record(
-            id=id_, reason="Underutilized", method="repack", claims=(member,), replacements=made
-        )
-        return {labels.DISRUPTION_COMMAND: record.write(told)}
-
-    def claim(name: str, pool: str, notes: dict[str, str]) -> NodeClaim:
-        told = Condition(type=record.CONDITION, status="True", last_transition=build.NOW)
-        found = build.node_claim(name, pool=pool, annotations=notes)
-        return replace(found, conditions=(*found.conditions, told))
-
-    members = [claim("a-1", "a", said("1", "a-1", "a-2")), claim("b-1", "b", said("2", "b-1"))]
-    coming = claim("a-2", "a", said("1", "a-1"))
+    members = [claim_of("a-1", "a", "1", "a-2"), claim_of("b-1", "b", "2")]
+    coming = claim_of("a-2", "a", "1", member="a-1")
     there = [build.node(claim=each) for each in members]
-    snapshot = build.cluster(*members, *there, coming, build.node_class()).snapshot(build.NOW)
+    cluster = build.cluster(*members, *there, coming, build.node_class())
 
     def pools(after: timedelta) -> frozenset[str]:
-        ground = Ground(
-            snapshot=snapshot,
-            catalogue=build.catalogue(),
-            settings=Settings(),
-            placements={},
-            moves=tuple(moves.under_way(snapshot)),
-            now=build.NOW + after,
-        )
-        return joint.growing(ground)
+        snapshot = cluster.snapshot(build.NOW)
+        return joint.growing(replace(ground_of(snapshot), now=build.NOW + after))
 
     assert pools(timedelta(minutes=1)) == {"a"}
     assert pools(timedelta(minutes=6)) == frozenset()
