@@ -33,10 +33,9 @@ OPEN_AFTER: Final = timedelta(seconds=30)
 """After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
 """How long one that is ready stays closed while others are still coming up."""
-QUIET: Final = timedelta(seconds=4)
-"""When none has come for so long no more successors are to be expected, and kube-scheduler has stopped trying those
-that wait: it tries them again for a second or two after the last pod has left a node."""
-NOMINATING: Final = timedelta(seconds=5)
+QUIET: Final = timedelta(seconds=3)
+"""When none has come for so long no more successors are to be expected; times of creation are whole seconds."""
+NOMINATING: Final = timedelta(seconds=6)
 """How long it is tried to nominate everybody: kube-scheduler may take nominations off as fast as they are made."""
 _PLAIN: Final = frozenset(
     {resources.CPU, resources.MEMORY, resources.PODS, resources.EPHEMERAL_STORAGE}
@@ -91,7 +90,13 @@ def plan(ground: Ground) -> Opening:
         if ground.now < min(at + NOMINATING, c.late)
         if (p := nominating.guests(c.node, c.claim, ground.snapshot))
     ]
-    if nominations:
+    # Those who were nominated a moment ago may have been tried just then, and lose it again.
+    holds = ground.snapshot.holds
+    fresh = [
+        holds[k] for c in due if c.late > ground.now and (k := f"Node/{c.node.meta.name}") in holds
+    ]
+    if nominations or (fresh and ground.now < at + NOMINATING):
+        wakes += [hold.until for hold in fresh if hold.until is not None]
         return Opening(nominations, [*wakes, at + NOMINATING])
     return Opening([_opened(each.node) for each in due], wakes)
 

@@ -22,6 +22,8 @@ _POLL: Final = timedelta(seconds=5)
 _REPEAT: Final = timedelta(minutes=2)
 """The same announcement is not made twice within this (Karpenter's interval)."""
 _BACKOFF_FIRST: Final = timedelta(seconds=1)
+_NOMINATED: Final = timedelta(seconds=1)
+"""How long after pods were nominated to a Node it shows whether that lasts."""
 _BACKOFF_MOST: Final = timedelta(minutes=1)
 
 
@@ -145,7 +147,7 @@ def _pause_after(command: Command) -> timedelta | None:
         case commands.Launch() | commands.CreateNodeClaim():
             return None
         case commands.PatchNode(taints=None, nominates=(_, *_)):
-            # It is pods that change.
-            return None
+            # It is pods that change; kube-scheduler may take it off again.
+            return _NOMINATED
         case _:
             return _SETTLE
