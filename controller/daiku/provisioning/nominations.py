@@ -59,6 +59,12 @@ def divide(
         if (target := snapshot.by_name.get(claim)) is not None:
             kept = [pod.requests for pod in moving if pod.meta.key not in placed]
             taken[target.name] = resources.add(taken.get(target.name, {}), *kept)
+    given = {pod.meta.key: True for pod in pods}
+    for pod in snapshot.waiting if snapshot.places else ():
+        # Its place was kept, and kube-scheduler has not tried it yet: until then it is not planned for.
+        if pod.meta.key not in given and (target := _target(pod, snapshot, now)) is not None:
+            taken[target.name] = resources.add(taken.get(target.name, {}), pod.requests)
+            placed[pod.meta.key] = target.name
     return Standing(placed=placed, taken=taken, loose=tuple(loose), crowded_since=crowded)
 
 

@@ -67,6 +67,31 @@ def test_nobody_else_is_planned_onto_a_node_that_is_kept_for_pods_that_move() ->
     assert made.evicted == 5
 
 
+class Untried(Moving):
+    """kube-scheduler takes four seconds to try a pod that comes in the place of another."""
+
+    def live(self) -> None:
+        for pod in self.all(Pod):
+            fresh = pod.meta.name.startswith("again") and not pod.node_name
+            age = self.now - (pod.meta.created or self.now)
+            if fresh and pod.unschedulable != (age >= timedelta(seconds=4)):
+                self.put(replace(pod, unschedulable=age >= timedelta(seconds=4)))
+        super().live()
+
+
+def test_nobody_else_gets_the_place_of_a_pod_that_kube_scheduler_has_not_tried_yet() -> None:
+    made = world(*tight(), pool=allows("100%"), kind=Untried)
+    until(made, lambda each: each.evicted == 5)
+    made.put(build.pod("late", cpu="2"))
+    made.run(3)
+    assert made.last.report.placements["default/late"] not in closed(made)
+    made.run(200)
+
+    settled(made)
+    assert sorted(made.nodes().values()) == ["c-2x", "c-4x", "c-8x"]
+    assert made.evicted == 5
+
+
 class Noting(Moving):
     """Writes down what is done to closed nodes."""
 
