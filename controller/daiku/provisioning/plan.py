@@ -23,6 +23,8 @@ from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
+_CROWDING: Final = timedelta(seconds=3)
+"""How long after the last pod has lost its place to another nothing is planned for those without one."""
 _RETRY: Final = timedelta(seconds=10)
 """How often pods without a place are looked at again when nothing else asks for it (Karpenter's interval)."""
 _ANNOUNCED_MOST: Final = 50
@@ -152,7 +154,10 @@ def _due_at(
     times = [batching.closes_at(fresh, settings)]
     if len(fresh) < len(loose):
         times.append(snapshot.last_pass + _RETRY if snapshot.last_pass is not None else now)
-    return min(t for t in times if t is not None)
+    at = min(t for t in times if t is not None)
+    since = standing.crowded_since.values()
+    # Who has lost its place may get that of another; who has none is known when kube-scheduler is done.
+    return max(at, min(max(since) + _CROWDING, min(since) + settings.batch_max)) if since else at
 
 
 def _waiting(

@@ -316,7 +316,8 @@ def test_pods_whose_room_others_have_taken_are_planned_together_once_no_more_los
         made.append(len(created(found)))
         cluster.planned(Report(placements=found.placements), now)
 
-    last = provision(cluster, LATER + 2 * SECOND)
+    assert created(provision(cluster, LATER + 3 * SECOND)) == []
+    last = provision(cluster, LATER + 4 * SECOND)
 
     assert made == [0, 0, 0]
     assert sum(len(c.pods) for c in last.commands if isinstance(c, CreateNodeClaim)) == 3
