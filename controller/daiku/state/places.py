@@ -22,6 +22,8 @@ class Places:
 
     _of: dict[str, dict[str, Pod]] = field(default_factory=dict[str, dict[str, Pod]])
     """NodeClaim -> key of a pod -> the pod as it was when the decision was made."""
+    _given: dict[str, str] = field(default_factory=dict[str, str])
+    """Key of a pod that waits -> the NodeClaim on which it was given a place."""
 
     def keep(self, claim: str, pods: Iterable[Pod]) -> None:
         """A NodeClaim is made for these pods."""
@@ -49,9 +51,16 @@ class Places:
         """
         self._of = {c: pods for c, pods in self._of.items() if _is_closed(nodes.get(c))}
         if not self._of:
+            self._given.clear()
             return {}
         left: dict[_Kin, list[tuple[str, str]]] = {}
-        expected: dict[str, str] = {}
+        # One place for each: those that become free later are for others.
+        expected = {
+            key: claim
+            for pod in waiting
+            if (claim := self._given.get(key := pod.meta.key)) in self._of and claim is not None
+        }
+        self._given = dict(expected)
         for claim, pods in self._of.items():
             for key, pod in pods.items():
                 if _is_gone(pod, known.get(key)):
@@ -59,11 +68,10 @@ class Places:
                 elif (node := nodes.get(pod.node_name)) is not None and node.is_leaving:
                     expected[key] = claim
         for pod in waiting if left else ():
-            places = left.get(_kin(pod))
-            if places:
+            if pod.meta.key not in self._given and (places := left.get(_kin(pod))):
                 claim, key = places.pop(0)
                 del self._of[claim][key]
-                expected[pod.meta.key] = claim
+                expected[pod.meta.key] = self._given[pod.meta.key] = claim
         return expected
 
 
