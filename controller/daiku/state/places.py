@@ -58,7 +58,7 @@ class Places:
         expected = {
             key: claim
             for pod in waiting
-            if (claim := self._given.get(key := pod.meta.key)) in self._of and claim is not None
+            if (claim := self._given.get(key := pod.meta.key)) in self._of
         }
         self._given = dict(expected)
         for claim, pods in self._of.items():
