@@ -28,7 +28,8 @@ REST: Final = timedelta(seconds=3)
 """How long after the first node began to go the new ones stay closed at least: successors have to be made first, which
 takes a ReplicaSet a second or two when there are hundreds."""
 PATIENCE: Final = timedelta(seconds=15)
-"""How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them."""
+"""How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them; and
+how long a pod that waits may be kept waiting for others that still come."""
 OPEN_AFTER: Final = timedelta(seconds=30)
 """After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
@@ -115,7 +116,7 @@ class _Closed:
     """Whether it opens with the others; it does not wait for them while its own pods still run, or their surge."""
 
 
-def _closed(state_node: StateNode, quiet: datetime | None, ground: Ground) -> _Closed | None:
+def _closed(state_node: StateNode, quiet: datetime, ground: Ground) -> _Closed | None:
     """What is known of a closed node; None for one that is not there or does not stay."""
     node, claim = state_node.node, state_node.claim
     if node is None or claim is None or state_node.is_leaving:
@@ -129,15 +130,14 @@ def _closed(state_node: StateNode, quiet: datetime | None, ground: Ground) -> _C
     most = (since or ground.now) + CLOSED_MOST
     if move is None:
         # Called off, or over.
-        at = most if quiet is None else min(quiet, most)
-        return _Closed(node=node, claim=claim, at=at, late=most)
+        return _Closed(node=node, claim=claim, at=min(quiet, most), late=most)
     if move.record.surged or move.staying:
         # What is surged waits for it while the old pods stay.
         at = ground.now if move.record.surged else most
         return _Closed(node=node, claim=claim, at=at, late=most, together=False)
     began = _began(move, ground)
     at = began + PATIENCE
-    if quiet is not None and not _is_expected(claim, move, ground):
+    if not _is_expected(claim, move, ground):
         at = min(max(quiet, began + REST), at)
     return _Closed(node=node, claim=claim, at=at, late=began + OPEN_AFTER)
 
@@ -166,8 +166,8 @@ def _is_expected(claim: NodeClaim, move: Move, ground: Ground) -> bool:
     return bool(running) if kept is None else any(pod.meta.key in running for pod in kept)
 
 
-def _quiet_at(awaiting: Sequence[StateNode], ground: Ground) -> datetime | None:
-    """When all who wait for these nodes are there, and kube-scheduler has looked at them; None: some event will say.
+def _quiet_at(awaiting: Sequence[StateNode], ground: Ground) -> datetime:
+    """When all who wait for these nodes are there, and kube-scheduler has looked at them, or one has waited too long.
 
     Whom it has not looked at cannot be nominated yet, and would go wherever there is room.
     """
@@ -178,7 +178,8 @@ def _quiet_at(awaiting: Sequence[StateNode], ground: Ground) -> datetime | None:
         for pod in ground.snapshot.waiting
         if pod.meta.key in nominations and nominations[pod.meta.key].target in names
     ]
-    if not all(pod.unschedulable for pod in waiting):
-        return None
     born = [pod.meta.created for pod in waiting if pod.meta.created is not None]
-    return max(born, default=ground.now - QUIET) + QUIET
+    if not born:
+        return ground.now
+    most = min(born) + PATIENCE
+    return min(max(born) + QUIET, most) if all(pod.unschedulable for pod in waiting) else most

@@ -132,6 +132,16 @@ def test_no_node_opens_while_kube_scheduler_has_not_looked_at_everybody_who_wait
     assert until(made, lambda each: not closed(each)) <= 3
 
 
+def test_a_pod_that_is_never_tried_keeps_the_others_waiting_for_seconds_only() -> None:
+    made = noting(*tight())
+    until(made, lambda each: each.evicted == 5)
+    last = next(pod for pod in made.all(Pod) if not pod.node_name)
+    made.put(replace(last, unschedulable=False))
+
+    most = (opening.PATIENCE + opening.NOMINATING) / timedelta(seconds=1)
+    assert until(made, lambda each: not closed(each)) <= most
+
+
 class Forgetful(Noting):
     """kube-scheduler takes every nomination off at once."""
 
