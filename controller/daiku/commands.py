@@ -131,6 +131,11 @@ class PatchNode:
     that cannot be told is placed like any other."""
 
     @property
+    def only_nominates(self) -> bool:
+        """Whether the Node stays as closed or open as it is, and only pods are told of it."""
+        return bool(self.nominates) and self.taints is None
+
+    @property
     def key(self) -> str:
         """What it acts on."""
         return f"Node/{self.name}"

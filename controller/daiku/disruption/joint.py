@@ -32,7 +32,7 @@ _NODE_OF_FEW: Final = 1.5
 def may_grow(move: Move, ground: Ground) -> bool:
     """Whether it is one of those that are weighed together: a repack that may still make nodes."""
     return (
-        move.record.method == "repack"
+        move.is_repack
         and not move.record.surged
         and (not move.replacements or move.is_younger_than(PATIENCE, ground.now))
     )
@@ -43,7 +43,7 @@ def growing(ground: Ground) -> frozenset[str]:
     return frozenset(
         pool
         for move in ground.moves
-        if move.record.method == "repack" and move.is_younger_than(PATIENCE, ground.now)
+        if move.is_repack and move.is_younger_than(PATIENCE, ground.now)
         if any(not s.is_initialized for s in move.replacements)
         for pool in move.pools
     )

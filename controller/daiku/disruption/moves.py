@@ -44,6 +44,11 @@ class Move:
         return self.since is None or now - self.since < most
 
     @property
+    def is_repack(self) -> bool:
+        """Whether it is a step of a repack."""
+        return self.record.method == "repack"
+
+    @property
     def pools(self) -> tuple[str, ...]:
         """NodePools of its members, in order."""
         return tuple(sorted(dict.fromkeys(s.nodepool for s in self.members)))

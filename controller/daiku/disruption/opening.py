@@ -8,7 +8,7 @@ seconds longer than it would have; so this is done only for repacks that pay for
 `OPEN_AFTER`, and not where a pod that waits could have others evicted, or where a node needs DaemonSets to come up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -79,24 +79,22 @@ def plan(ground: Ground) -> Opening:
     awaiting = [s for s in ground.snapshot.state_nodes if s.is_awaiting]
     if not awaiting:
         return Opening()
-    quiet = _quiet_at(awaiting, ground)
-    closed = [c for s in awaiting if (c := _closed(s, quiet, ground))]
+    quiet, by_id = _quiet_at(awaiting, ground), {move.record.id: move for move in ground.moves}
+    closed = [c for s in awaiting if (c := _closed(s, by_id, quiet, ground))]
     at = max((each.at for each in closed if each.together), default=ground.now)
     opens = [min(at, each.late) if each.together else each.at for each in closed]
     wakes = [moment for moment in opens if moment > ground.now]
     due = [c for c, moment in zip(closed, opens, strict=True) if moment <= ground.now]
+    patient = [c for c in due if ground.now < min(at + NOMINATING, c.late)]
     nominations = [
         PatchNode(name=c.node.meta.name, resource_version=c.node.meta.resource_version, nominates=p)
-        for c in due
-        if ground.now < min(at + NOMINATING, c.late)
+        for c in patient
         if (p := nominating.guests(c.node, c.claim, ground.snapshot))
     ]
     # Those who were nominated a moment ago may have been tried just then, and lose it again.
     holds = ground.snapshot.holds
-    fresh = [
-        holds[k] for c in due if c.late > ground.now and (k := f"Node/{c.node.meta.name}") in holds
-    ]
-    if nominations or (fresh and ground.now < at + NOMINATING):
+    fresh = [holds[key] for c in patient if (key := f"Node/{c.node.meta.name}") in holds]
+    if nominations or fresh:
         wakes += [hold.until for hold in fresh if hold.until is not None]
         return Opening(nominations, [*wakes, at + NOMINATING])
     return Opening([_opened(each.node) for each in due], wakes)
@@ -116,15 +114,15 @@ class _Closed:
     """Whether it opens with the others; it does not wait for them while its own pods still run, or their surge."""
 
 
-def _closed(state_node: StateNode, quiet: datetime, ground: Ground) -> _Closed | None:
+def _closed(
+    state_node: StateNode, by_id: Mapping[str, Move], quiet: datetime, ground: Ground
+) -> _Closed | None:
     """What is known of a closed node; None for one that is not there or does not stay."""
     node, claim = state_node.node, state_node.claim
     if node is None or claim is None or state_node.is_leaving:
         return None
     written = record.read(claim)
-    move = next(
-        (m for m in ground.moves if written is not None and m.record.id == written.id), None
-    )
+    move = by_id.get(written.id) if written is not None else None
     ready = condition.find(claim.conditions, "Initialized")
     since = ready.last_transition if ready is not None and ready.status == "True" else None
     most = (since or ground.now) + CLOSED_MOST

@@ -68,10 +68,11 @@ def plan(ground: Ground) -> Progress:
             continue
         unmarked = [s for s in move.staying if s.claim and not s.claim.is_true(record.CONDITION)]
         made.commands += marks.begin(unmarked, move.record, ground.now)
-        untainted = [s for s in move.staying if s.node is not None and not moves.is_tainted(s)]
-        if untainted:
+        if untainted := _untainted(move):
             made.commands += marks.keep_pods_away(untainted)
-        elif _waits(move, made, ground) or not beginning.isdisjoint(_repacked(move)):
+        elif _waits(move, made, ground) or (
+            move.is_repack and not beginning.isdisjoint(move.pools)
+        ):
             continue
         elif move.record.method in _UNWEIGHED or _has_places(move, ground):
             made.commands += _conclude(move, open_ones[reason], ground, Weighing())
@@ -98,18 +99,15 @@ def _beginning(ground: Ground) -> frozenset[str]:
     return frozenset(
         pool
         for move in ground.moves
-        if move.is_younger_than(_MARKING, ground.now)
-        and (
-            _is_being_written(move, ground)
-            or any(s.node is not None and not moves.is_tainted(s) for s in move.staying)
-        )
-        for pool in _repacked(move)
+        if move.is_repack and move.is_younger_than(_MARKING, ground.now)
+        if _is_being_written(move, ground) or _untainted(move)
+        for pool in move.pools
     )
 
 
-def _repacked(move: Move) -> tuple[str, ...]:
-    """Its NodePools, if it is a repack."""
-    return move.pools if move.record.method == "repack" else ()
+def _untainted(move: Move) -> list[StateNode]:
+    """Nodes that are to go and do not keep pods away yet."""
+    return [s for s in move.staying if s.node is not None and not moves.is_tainted(s)]
 
 
 def _together(

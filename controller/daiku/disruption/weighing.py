@@ -55,7 +55,7 @@ class Weighing:
             return _refused(outcome) or cls()
         if move.record.method == "drift":
             return of_drift(world, staying, can_grow=may_grow)
-        if move.record.method == "repack" and may_grow:
+        if move.is_repack and may_grow:
             return Together(world, ground).weigh(staying, made)
         if made:
             outcome = world.without(_names(staying), new_nodes_most=0)

@@ -155,7 +155,7 @@ class Carrier:
                 # Gone, or another pod of the same name by now.
                 continue
             except errors.KubeError as error:
-                if command.taints is None:
+                if command.only_nominates:
                     # There is nothing else to do, so it is tried again.
                     raise
                 _log.warning(

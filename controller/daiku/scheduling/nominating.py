@@ -36,7 +36,7 @@ def one_at_a_time(
     """
     busy = any(h.nominates and now - h.since < _PATIENCE for h in snapshot.holds.values())
     for command in commands:
-        if isinstance(command, PatchNode) and command.nominates and command.taints is not None:
+        if isinstance(command, PatchNode) and command.nominates and not command.only_nominates:
             if busy or snapshot.is_held(command.key):
                 continue
             busy = True

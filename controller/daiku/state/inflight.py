@@ -41,7 +41,7 @@ class Hold:
     why: str = ""
     """The last failure, for people."""
     nominates: bool = False
-    """A Node is being opened to pods that are nominated to it."""
+    """Pods are being nominated to a Node."""
 
 
 @dataclass(slots=True)
@@ -146,7 +146,7 @@ def _pause_after(command: Command) -> timedelta | None:
             return _REPEAT
         case commands.Launch() | commands.CreateNodeClaim():
             return None
-        case commands.PatchNode(taints=None, nominates=(_, *_)):
+        case commands.PatchNode(only_nominates=True):
             # It is pods that change; kube-scheduler may take it off again.
             return _NOMINATED
         case _:

@@ -73,9 +73,9 @@ class Untried(Moving):
     def live(self) -> None:
         for pod in self.all(Pod):
             fresh = pod.meta.name.startswith("again") and not pod.node_name
-            age = self.now - (pod.meta.created or self.now)
-            if fresh and pod.unschedulable != (age >= timedelta(seconds=4)):
-                self.put(replace(pod, unschedulable=age >= timedelta(seconds=4)))
+            tried = self.now - (pod.meta.created or self.now) >= timedelta(seconds=4)
+            if fresh and pod.unschedulable != tried:
+                self.put(replace(pod, unschedulable=tried))
         super().live()
 
 
