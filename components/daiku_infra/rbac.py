@@ -2,7 +2,8 @@
 
 It reads what a scheduler reads, writes the objects that are its own, taints and removes nodes, and
 evicts pods. It reads no Secret and no ConfigMap. For a surge, which a workload asks for by annotation,
-it gives a Deployment one replica more for a while and says so on it; no other workload is changed.
+it gives a Deployment one replica more for a while and says so on it; no other workload is changed. Pods get a deletion
+cost where a surge or scale-ins by node are asked for.
 No Pulumi in here.
 """
 
@@ -44,7 +45,8 @@ def cluster_rules(*, makes_nodes: bool = False) -> list[Rule]:
         _rule("", ["pods/eviction"], ["create"]),
         # Where kube-scheduler tries a pod first: on the node that was made for it.
         _rule("", ["pods/status"], ["patch"]),
-        # Which pod goes first when a Deployment that asked for a surge is scaled back.
+        # Which pod goes first when a Deployment that asked for a surge is scaled back, or one whose scale-ins are to
+        # empty one node after the other.
         _rule("", ["pods"], ["delete", "patch"]),
         _rule("apps", ["deployments"], ["patch"]),
         _rule("apps", ["deployments/scale"], ["patch"]),

@@ -3,6 +3,7 @@
 The controller runs as its own process with the kwok cloud. Each test leaves the cluster empty for the next.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -191,3 +192,38 @@ def done(api: Api) -> list[str]:
     """Steps that have ended well, or whose pods went with their nodes."""
     jobs = api.all("/apis/batch/v1/namespaces/default/jobs")
     return ["x"] * max((j["status"].get("succeeded", 0) for j in jobs), default=0)
+
+
+def test_a_scale_in_by_node_empties_nodes_and_nobody_moves(journey: Journey, api: Api) -> None:
+    """kube-controller-manager gives up pods by their deletion costs; left to itself it levels nodes."""
+    body = manifests.deployment(
+        "wide",
+        12,
+        annotations={labels.SCALE_IN_BY_NODE: "true"},
+        nodeSelector={"karpenter.kwok.sh/instance-cpu": "4"},
+    )
+    kwok.apply(journey, body)
+    wait(
+        "it runs on three nodes",
+        lambda: Counter(Counter(api.node_of("wide")).values()) == {4: 3},
+        90,
+    )
+    wait("its pods cost something", lambda: None not in costs(api).values(), 120)
+    assert len(set(costs(api).values())) == len({node for _, node in costs(api)}) == 3
+    before = {uid for uid, _ in costs(api)}
+
+    journey.run("kubectl", "scale", "deployment/wide", "--replicas=4")
+    wait("one node is left", lambda: len(api.claims()) == 1 and len(costs(api)) == 4, 90)
+
+    assert {uid for uid, _ in costs(api)} < before, "nobody has moved"
+
+
+def costs(api: Api) -> dict[tuple[str, str], str | None]:
+    """Pods of wide, and the nodes they run on -> their deletion costs."""
+    return {
+        (p["metadata"]["uid"], p["spec"]["nodeName"]): p["metadata"]["annotations"].get(
+            labels.POD_DELETION_COST
+        )
+        for p in api.pods("wide")
+        if not kwok.is_leaving(p)
+    }

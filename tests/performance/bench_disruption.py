@@ -4,6 +4,8 @@ The cluster: 26,000 pods of 40 deployments were packed onto types of at most 32 
 random: about 1,200 nodes with 9,400 pods. `scaled-2000` is 2,000 pods on types of any size, of which 30 % are left, as
 ReplicaSets choose them: pods of nodes that hold most of their kind go first.
 
+`scaled-2000-by-node` is the same with `daiku.dev/scale-in-by-node`: pods of one node go before those of the next.
+
 `moves_least` is what no plan can go below at 3 % over the bound: pods that stay keep their nodes, and together these
 may not cost more than that. It is a knapsack of nodes by pods per dollar, fractions allowed.
 """
@@ -22,7 +24,7 @@ from tests.performance import bench_solve, measured
 from tests.performance.measured import Benchmark, Line
 
 from daiku import commands, events, tick
-from daiku.disruption import repack
+from daiku.disruption import repack, scale_in
 from daiku.disruption.steps import Movable
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
@@ -44,11 +46,19 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(name="repack-1200", lines=lambda: _repack("repack-1200", *cluster(*big)))
     yield Benchmark(name="steady-8000", lines=_steady)
     yield Benchmark(name="scaled-2000", lines=lambda: _repack("scaled-2000", *cluster(*scaled)))
+    name = "scaled-2000-by-node"
+    yield Benchmark(name=name, lines=lambda: _repack(name, *cluster(*scaled, by_node=True)))
 
 
 @cache
 def cluster(
-    pods: int, left: float, vcpus_most: int, seed: int = 7, by_rank: bool = False
+    pods: int,
+    left: float,
+    vcpus_most: int,
+    seed: int = 7,
+    by_rank: bool = False,
+    *,
+    by_node: bool = False,
 ) -> tuple[Snapshot, Catalogue]:
     """A cluster that was packed well, and then lost all but a share of `left` of its pods.
 
@@ -58,6 +68,7 @@ def cluster(
         vcpus_most: Size of the largest instance types.
         seed: Of everything that is random.
         by_rank: Whether those go that a ReplicaSet would choose, instead of any.
+        by_node: Whether it was told what pods on each node cost.
     """
     chance = random.Random(seed)
     catalogue = build.catalogue(*bench_solve.instance_types())
@@ -73,7 +84,8 @@ def cluster(
     solved = solver.solve(problem.build(wanted, empty, smaller))
     by_key = {pod.meta.key: pod for pod in wanted}
     place = {key: number for number, node in enumerate(solved.new_nodes) for key in node.pods}
-    staying = _by_rank(wanted, place, left, chance) if by_rank else None
+    costs = [scale_in.cost_on(f"node-c{n:04d}") * by_node for n in range(len(solved.new_nodes))]
+    staying = _by_rank(wanted, place, costs, left, chance) if by_rank else None
     objects = [*pools]
     for number, node in enumerate(solved.new_nodes):
         kind = kinds[node.types[0].name]
@@ -92,11 +104,16 @@ def cluster(
 
 
 def _by_rank(
-    pods: Sequence[Pod], place: Mapping[str, int], left: float, chance: random.Random
+    pods: Sequence[Pod],
+    place: Mapping[str, int],
+    costs: Sequence[int],
+    left: float,
+    chance: random.Random,
 ) -> frozenset[str]:
     """Pods that a ReplicaSet keeps when it is scaled down.
 
-    Source: kube-controller-manager's choice of pods: doubled up on a node first; ties fall by the pods' uids.
+    Source: kube-controller-manager's choice of pods: those of the least deletion cost first, which is that of their
+    node, then doubled up on a node first; ties fall by the pods' uids.
     """
     kinds: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for pod in pods:
@@ -104,7 +121,7 @@ def _by_rank(
     kept: list[str] = []
     for keys in kinds.values():
         beside = Counter(place[key] for key in keys)
-        keys.sort(key=lambda key: (beside[place[key]], chance.random()))
+        keys.sort(key=lambda key: (-costs[place[key]], beside[place[key]], chance.random()))
         kept += keys[: round(len(keys) * left)]
     return frozenset(kept)
 

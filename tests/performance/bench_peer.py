@@ -3,8 +3,10 @@
 2,000 pods of 40 Deployments come, and ten minutes after nothing moves any more all of them are scaled to 30 %.
 Everything is read off the cluster, nothing off the controllers: prices are those of the catalogue for the types that
 Nodes name, and an eviction is a pod that the eviction API has marked. The NodePool is as cheap to act on as it can be:
-consolidation at once, budgets that allow everything. One line each. `PEER_PODS=200` for a look; 2,000 take an hour,
-most of it the peer's. Linux only: it reads /proc.
+consolidation at once, budgets that allow everything. One line each, for Daiku another with scale-ins by node.
+
+`PEER_PODS=200` for a look; 2,000 take 70 minutes, half of it the peer's; `PEER_ONLY=Daiku` leaves out who has another
+name. Linux only: it reads /proc.
 """
 
 import json
@@ -15,7 +17,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +36,7 @@ from daiku.scheduling import problem, solver
 from daiku.state import past
 
 PODS: Final = int(os.environ.get("PEER_PODS", "2000"))
+ONLY: Final = os.environ.get("PEER_ONLY", "")
 SEED: Final = 7
 STAYING: Final = 0.3
 """Share of the pods that a scale-down leaves."""
@@ -60,21 +63,31 @@ class Contender:
     command: Sequence[str]
     environment: Mapping[str, str]
     crds: Sequence[Path]
+    asks: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Annotations of its NodePool."""
 
 
 def _contenders() -> Iterator[Contender]:
-    built = peer.built()
-    yield Contender(
-        name=f"Karpenter {peer.VERSION}",
-        command=[str(built.program)],
-        environment={"DISABLE_LEADER_ELECTION": "true", "SYSTEM_NAMESPACE": "kube-system"},
-        crds=built.crds,
-    )
-    yield Contender(
+    name = f"Karpenter {peer.VERSION}"
+    if ONLY in {"", name}:
+        built = peer.built()
+        yield Contender(
+            name=name,
+            command=[str(built.program)],
+            environment={"DISABLE_LEADER_ELECTION": "true", "SYSTEM_NAMESPACE": "kube-system"},
+            crds=built.crds,
+        )
+    daiku_itself = Contender(
         name="Daiku",
         command=[DAIKU, "run", "--cloud", "kwok"],
         environment={"POD_NAMESPACE": "kube-system"},
         crds=sorted((Path(daiku.__file__).parent / "crds").glob("*.yaml")),
+    )
+    yield daiku_itself
+    yield replace(
+        daiku_itself,
+        name="Daiku, scale-ins by node",
+        asks={labels.SCALE_IN_BY_NODE: "true"},
     )
 
 
@@ -83,6 +96,8 @@ def _lines() -> Iterator[Line]:
         types = Path(name) / "types.json"
         types.write_text(json.dumps(_types()))
         for contender in _contenders():
+            if ONLY and contender.name != ONLY:
+                continue
             yield _measured(contender, types)
 
 
@@ -245,7 +260,7 @@ def _world(contender: Contender, types: Path) -> Generator[tuple[Client, int]]:
         for file in contender.crds:
             create = ["kubectl", "create", "-f", str(file)]
             subprocess.run(create, env=inside, check=True, capture_output=True)
-        manifests.create(client, manifests.node_class(), _node_pool())
+        manifests.create(client, manifests.node_class(), _node_pool(contender.asks))
         with _running(contender, inside, types) as pid:
             yield client, pid
 
@@ -286,11 +301,12 @@ def _is_ready(port: str) -> bool:
     return False
 
 
-def _node_pool() -> Json:
+def _node_pool(asks: Mapping[str, str]) -> Json:
     pool = manifests.node_pool(
         consolidationPolicy="WhenEmptyOrUnderutilized", consolidateAfter="0s"
     )
     pool["spec"]["template"]["spec"]["expireAfter"] = "Never"
+    pool["metadata"]["annotations"] = dict(asks)
     return pool
 
 

@@ -24,6 +24,7 @@ from tests.simulation.apiserver import (
 )
 from tests.simulation.clock import seconds_of
 
+from daiku.disruption import scale_in
 from daiku.model import labels
 
 if TYPE_CHECKING:
@@ -286,6 +287,22 @@ class Workloads:
                         self._api.delete(plural, key, "garbage-collector")
                     except Refused:
                         continue
+
+
+def unordered(pod: Json) -> str:
+    """What is wrong with a pod's place among those that its ReplicaSet gives up; empty when nothing is."""
+    meta, node = pod["metadata"], pod["spec"].get("nodeName")
+    said = meta.get("annotations") or {}
+    if (
+        said.get(labels.SCALE_IN_BY_NODE) != "true"
+        or not node
+        or is_leaving(pod)
+        or node == "ip-system"
+    ):
+        return ""
+    cost = said.get(labels.POD_DELETION_COST)
+    wanted = str(scale_in.cost_on(node))
+    return "" if cost == wanted else f"pod {meta['name']} costs {cost} on {node}, not {wanted}"
 
 
 def _cost(pod: Json) -> tuple[int, float]:

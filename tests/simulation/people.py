@@ -16,6 +16,8 @@ from tests.simulation.controllers import App
 from tests.simulation.ec2 import Machine
 from tests.simulation.restore import Backup
 
+from daiku.model import labels
+
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
@@ -71,7 +73,10 @@ class People:
             workloads.add(
                 App("agent", 100, GIB // 8, daemon=True, tolerations=[{"operator": "Exists"}])
             )
-        workloads.add(App("web", rng.choice((300, 900, 1500)), GIB, rng.randint(2, 8)))
+        ordered = {labels.SCALE_IN_BY_NODE: "true"} if rng.random() < 0.5 else {}
+        workloads.add(
+            App("web", rng.choice((300, 900, 1500)), GIB, rng.randint(2, 8), annotations=ordered)
+        )
         workloads.add(
             App(
                 "api",

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from tests.simulation import apiserver, peace
+from tests.simulation import apiserver, controllers, peace
 from tests.simulation.apiserver import (
     CLAIMS,
     DEPLOYMENTS,
@@ -309,6 +309,7 @@ class History:
             if not (is_ready(pod) or is_finished(pod)) or is_leaving(pod)
         ]
         wrong += peace.ghosts(world)
+        wrong += filter(None, map(controllers.unordered, world.api.all(PODS)))
         counts = Counter(map(apiserver.app_of, world.api.all(PODS)))
         for app in world.workloads.apps.values():
             if app.job and app.done < app.replicas:

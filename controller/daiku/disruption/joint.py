@@ -49,6 +49,16 @@ def growing(ground: Ground) -> frozenset[str]:
     )
 
 
+def unsettled(ground: Ground) -> frozenset[str]:
+    """NodePools of which nodes are being repacked whose pods may still need room on nodes that stay."""
+    return frozenset(
+        pool
+        for move in ground.moves
+        if move.is_repack and move.staying and move.is_younger_than(PATIENCE, ground.now)
+        for pool in move.pools
+    )
+
+
 def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
     """What each of these moves does now, by its id, those left out that wait for others' nodes; or why all are wrong.
 

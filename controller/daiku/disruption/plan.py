@@ -19,6 +19,7 @@ from daiku.disruption import (
     drift,
     emptiness,
     fallback,
+    joint,
     loops,
     marks,
     moves,
@@ -26,6 +27,7 @@ from daiku.disruption import (
     progress,
     record,
     repacking,
+    scale_in,
     telling,
 )
 from daiku.disruption.candidates import Candidate
@@ -110,6 +112,9 @@ def plan(
     events, told_by_now = telling.blocked(made.kept, ground)
     made.commands += events
     made.looks |= told_by_now
+    ordered = scale_in.plan(snapshot, now)
+    made.commands += ordered.commands
+    made.wakes += ordered.wakes
     if any(each.reason not in _OWN_TIME for each in made.kept):
         made.wakes.append(now + _RETRY)
     return made
@@ -184,6 +189,8 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
     rest, kept = fallback.one_at_a_time(rest, ground.moves, ground.now)
     made.kept += kept
     made.wakes += fallback.ends(ground.snapshot, ground.now)
+    rest, waiting = _beside_repacks(rest, ground)
+    made.kept += waiting
     searched, look = consolidation.plan(rest, ground)
     made.commands += loops.announce(ground.loops(), ground.snapshot)
     # Of a node that has drifted, what keeps it from being replaced is the better answer.
@@ -203,6 +210,23 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
         made.commands += telling.approved(
             proposal, [by_name[name] for name in proposal.claims], ground
         )
+
+
+def _beside_repacks(
+    rest: Sequence[Candidate], ground: Ground
+) -> tuple[list[Candidate], list[Kept]]:
+    """Candidates that no repack under way counts on, and the others: where its pods go is known when it is over."""
+    unsettled = joint.unsettled(ground)
+    waiting = [
+        Kept(
+            node_claim=each.name,
+            reason="Waits",
+            message=f"nodes of NodePool {each.pool.meta.name} are being repacked, and may need its room",
+        )
+        for each in rest
+        if each.pool.meta.name in unsettled
+    ]
+    return [each for each in rest if each.pool.meta.name not in unsettled], waiting
 
 
 def _why_not(

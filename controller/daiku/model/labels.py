@@ -46,6 +46,9 @@ CIRCLING: Final = "daiku.dev/circling"
 
 REBALANCE: Final = "daiku.dev/rebalance-recommended"
 """Annotation of a NodeClaim: EC2 expects to take its spot instance back, so it is replaced as if it had drifted."""
+SCALE_IN_BY_NODE: Final = "daiku.dev/scale-in-by-node"
+"""Annotation on pod templates, namespaces and NodePools: with `true`, a scale-in of ReplicaSets empties one node
+after the other."""
 SURGE: Final = "daiku.dev/surge"
 """Annotation on pod templates, namespaces and NodePools: with `true`, a pod's replacement is ready before it goes."""
 SURGING: Final = "daiku.dev/surging"
@@ -87,6 +90,9 @@ WELL_KNOWN: Final = frozenset(
     {NODEPOOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD}
 )
 """Labels that a node gets by itself. A cloud adds its own: every key that its instance types describe."""
+
+ON_MANY: Final = (SCALE_IN_BY_NODE, SURGE)
+"""What is asked for by `true` on a pod, or for all pods of a namespace or on the nodes of a NodePool."""
 
 _RESTRICTED_DOMAIN: Final = "karpenter.sh"
 

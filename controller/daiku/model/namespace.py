@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from daiku.model import labels
 from daiku.model.meta import Meta
 
 
@@ -12,7 +11,6 @@ class Namespace:
 
     meta: Meta
 
-    @property
-    def surges(self) -> bool:
-        """Whether it asks for a surge of all its pods."""
-        return self.meta.annotations.get(labels.SURGE) == "true"
+    def asks(self, key: str) -> bool:
+        """Whether its annotation `key`, one of `labels.ON_MANY`, asks for something for all its pods."""
+        return self.meta.annotations.get(key) == "true"

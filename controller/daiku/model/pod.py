@@ -98,6 +98,14 @@ class Pod:
         return self.meta.deleted is None or "StatefulSet" in kinds
 
     @property
+    def deletion_cost(self) -> int:
+        """Of two pods a ReplicaSet gives up the one whose cost is lower; 0 when it names none that can be read."""
+        try:
+            return int(self.meta.annotations.get(labels.POD_DELETION_COST, "0"))
+        except ValueError:
+            return 0
+
+    @property
     def spread_with(self) -> str:
         """Uid of the owner over whose pods kube-scheduler spreads it unasked; empty when it does not.
 

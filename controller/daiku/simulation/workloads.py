@@ -79,11 +79,14 @@ class Workloads:
         surplus = len(crew.pods) - target
         beside = Counter(self.running[key].pod.node_name for key in crew.pods)
 
-        def rank(key: str) -> tuple[bool, int, float, str]:
+        def rank(key: str) -> tuple[bool, int, int, float, str]:
             each = self.running[key]
-            return (key in self.waiting, beside[each.pod.node_name], each.made, key)
+            pod = each.pod
+            late = key in self.waiting
+            return (late, -pod.deletion_cost, beside[pod.node_name], each.made, key)
 
-        # A ReplicaSet takes those first that do not run, then those of the most on one node, then the youngest.
+        # A ReplicaSet takes those first that do not run, then those of the least deletion cost, then those of the most
+        # on one node, then the youngest.
         ranked = heapq.nlargest(max(0, surplus), crew.pods, key=rank)
         self._budget(crew)
         return ranked
@@ -120,6 +123,15 @@ class Workloads:
         each = self.waiting.get(key)
         if each is not None:
             each.pod = replace(each.pod, nominated_node_name=node)
+            self._tell(events.Seen(each.pod))
+
+    def annotate(self, key: str, annotations: Mapping[str, str | None]) -> None:
+        """A pod's annotations are set; None as value removes."""
+        each = self.running.get(key)
+        if each is not None:
+            merged = {**each.pod.meta.annotations, **annotations}
+            kept = {name: value for name, value in merged.items() if value is not None}
+            each.pod = replace(each.pod, meta=replace(each.pod.meta, annotations=kept))
             self._tell(events.Seen(each.pod))
 
     def refuse(self, key: str) -> None:

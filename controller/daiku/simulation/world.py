@@ -253,6 +253,8 @@ class World:
                 self._leave(key)
             case commands.DeletePod():
                 self._leave(f"{command.namespace}/{command.name}")
+            case commands.PatchPod():
+                self.workloads.annotate(f"{command.namespace}/{command.name}", command.annotations)
             case commands.TerminateInstance():
                 self._fleet.terminate(command.provider_id)
             case commands.PatchNodePool():

@@ -34,7 +34,7 @@ from daiku.model.volume import (
 )
 from daiku.report import Report
 from daiku.settings import Settings
-from daiku.state import ownership, standing
+from daiku.state import asking, ownership, standing
 from daiku.state.daemons import DaemonIndex
 from daiku.state.deciding import Deciding
 from daiku.state.fleet import Fleet
@@ -195,7 +195,7 @@ class Cluster:
         leaving = [p.meta.key for s in said.state_nodes if s.is_leaving for p in s.pods]
         self._nominations.keep(keys.union(leaving) if leaving else keys)
         known = cast("dict[str, Pod]", self._objects[Pod])
-        self._nominations.place(self._places.expect(waiting, known, said.by_name), now)
+        self._nominations.place(self._places.expect(waiting, known, said.by_name, now), now)
         fleet = self._fleet
         fleet.keep(s.provider_id for s in said.state_nodes)
         return Snapshot(
@@ -209,7 +209,7 @@ class Cluster:
             daemon_sets=self._daemons.resolve(self._all(DaemonSet)),
             pdbs=self._all(PodDisruptionBudget),
             namespaces=_labels_of(self._all(Namespace)),
-            surging_namespaces=_surging(self._all(Namespace)),
+            asking_namespaces=asking.of_namespaces(self._all(Namespace)),
             deployments=_by_key(self._all(Deployment)),
             inspections=dict(self._inspections.at(now)),
             volumes=self._all_volumes(),
@@ -225,7 +225,7 @@ class Cluster:
             registrations=self._registrations.all(),
             holds=self._inflight.held(now),
             nominations=self._nominations.all(),
-            places=self._places.kept(known),
+            places=self._places.kept(now),
             unneeded=self._nominations.unneeded(),
             arrivals=self._pods.arrivals(),
             last_pass=self._deciding.last_pass,
@@ -387,11 +387,6 @@ def _by_ref(classes: tuple[NodeClass, ...]) -> Mapping[NodeClassRef, NodeClass]:
 @memo.by_identity(8)
 def _labels_of(namespaces: tuple[Namespace, ...]) -> Mapping[str, Mapping[str, str]]:
     return {each.meta.name: each.meta.labels for each in namespaces}
-
-
-@memo.by_identity(8)
-def _surging(namespaces: tuple[Namespace, ...]) -> frozenset[str]:
-    return frozenset(each.meta.name for each in namespaces if each.surges)
 
 
 @memo.by_identity(8)

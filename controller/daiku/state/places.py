@@ -9,9 +9,14 @@ A cache: after a restart pods are planned onto these nodes anew.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
 
 from daiku.model.pod import Pod
 from daiku.state.statenode import StateNode
+
+SUCCESSION: Final = timedelta(seconds=5)
+"""How long the successor of a pod that has gone is waited for: ReplicaSets need a second or two to make hundreds."""
 
 _Kin = tuple[str, tuple[tuple[str, int], ...]]
 
@@ -24,23 +29,31 @@ class Places:
     """NodeClaim -> key of a pod -> the pod as it was when the decision was made."""
     _given: dict[str, str] = field(default_factory=dict[str, str])
     """Key of a pod that waits -> the NodeClaim on which it was given a place."""
+    _gone: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """Uid of a pod that has gone -> when that was seen first."""
 
     def keep(self, claim: str, pods: Iterable[Pod]) -> None:
         """A NodeClaim is made for these pods."""
         self._of[claim] = {pod.meta.key: pod for pod in pods if pod.meta.controller_uid}
 
-    def kept(self, known: Mapping[str, Pod]) -> Mapping[str, tuple[Pod, ...]]:
-        """NodeClaim -> pods that still run and are to move there.
+    def kept(self, now: datetime) -> Mapping[str, tuple[Pod, ...]]:
+        """NodeClaim -> pods that still run and are to move there, or have gone a moment ago.
 
-        Others may have the room of those that are gone: not all successors wait, some find room elsewhere.
+        Others may have the room of those that went before: not all successors wait, some find room elsewhere.
         """
         return {
-            claim: tuple(pod for key, pod in pods.items() if not _is_gone(pod, known.get(key)))
+            claim: tuple(
+                pod for pod in pods.values() if now - self._gone.get(pod.meta.uid, now) < SUCCESSION
+            )
             for claim, pods in self._of.items()
         }
 
     def expect(
-        self, waiting: Sequence[Pod], known: Mapping[str, Pod], nodes: Mapping[str, StateNode]
+        self,
+        waiting: Sequence[Pod],
+        known: Mapping[str, Pod],
+        nodes: Mapping[str, StateNode],
+        now: datetime,
     ) -> Mapping[str, str]:
         """Pods that wait or are about to -> the NodeClaims on which they have a place. Forgets nodes that are open.
 
@@ -48,10 +61,12 @@ class Places:
             waiting: Pods without a node, in order.
             known: Every pod that is there, by its key.
             nodes: What there is, by the name of NodeClaims and Nodes.
+            now: The time.
         """
         self._of = {c: pods for c, pods in self._of.items() if _is_closed(nodes.get(c))}
         if not self._of:
             self._given.clear()
+            self._gone.clear()
             return {}
         left: dict[_Kin, list[tuple[str, str]]] = {}
         # One place for each: those that become free later are for others.
@@ -64,6 +79,7 @@ class Places:
         for claim, pods in self._of.items():
             for key, pod in pods.items():
                 if _is_gone(pod, known.get(key)):
+                    self._gone.setdefault(pod.meta.uid, now)
                     left.setdefault(_kin(pod), []).append((claim, key))
                 elif (node := nodes.get(pod.node_name)) is not None and node.is_leaving:
                     expected[key] = claim

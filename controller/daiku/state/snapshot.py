@@ -67,8 +67,10 @@ class Snapshot:
         default_factory=dict[str, Mapping[str, str]]
     )
     """Labels of namespaces, for affinity that selects namespaces by them; one that is missing has none."""
-    surging_namespaces: frozenset[str] = frozenset()
-    """Namespaces that ask for a surge of all their pods."""
+    asking_namespaces: Mapping[str, frozenset[str]] = field(
+        default_factory=dict[str, frozenset[str]]
+    )
+    """Annotation of `labels.ON_MANY` -> namespaces that ask by it for all their pods; ask `asking`."""
     deployments: Mapping[str, Deployment] = field(default_factory=dict[str, Deployment])
     """Those with a surge under way, by namespace/name."""
     inspections: Mapping[str, Inspected] = field(default_factory=dict[str, Inspected])
@@ -106,7 +108,7 @@ class Snapshot:
     nominations: Mapping[str, Nomination] = field(default_factory=dict[str, Nomination])
     """Pending pod -> where it is expected."""
     places: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict[str, tuple[Pod, ...]])
-    """NodeClaim that is kept closed -> pods that run elsewhere and are about to move there."""
+    """NodeClaim that is kept closed -> pods that run elsewhere and are about to move there, or went a moment ago."""
     unneeded: frozenset[str] = frozenset()
     """NodeClaims that were made for pods which have gone, or found their places elsewhere, before the launch."""
     arrivals: Mapping[str, datetime] = field(default_factory=dict[str, datetime])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from daiku.model import labels, workload
 from daiku.model.pod import Pod
+from daiku.state.asking import Asking
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
@@ -18,23 +19,16 @@ class Asks:
     """Who asks, in one snapshot."""
 
     snapshot: Snapshot
-    pools: frozenset[str]
-    """NodePools that ask for all pods on their nodes."""
+    asking: Asking
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Asks":
         """Who asks in `snapshot`."""
-        pools = (p.meta for p in snapshot.node_pools)
-        asking = (m.name for m in pools if m.annotations.get(labels.SURGE) == "true")
-        return cls(snapshot, frozenset(asking))
+        return cls(snapshot, Asking.of(snapshot, labels.SURGE))
 
     def asks(self, pod: Pod, state_node: StateNode) -> bool:
         """Whether a surge is wanted for `pod`; what a node takes away with it has no replacement."""
-        wanted = (
-            pod.meta.annotations.get(labels.SURGE) == "true"
-            or pod.meta.namespace in self.snapshot.surging_namespaces
-            or state_node.nodepool in self.pools
-        )
+        wanted = self.asking.asks(pod, state_node.nodepool)
         return wanted and pod.is_active and not pod.is_daemon and not pod.is_mirror
 
     def refusal(self, pod: Pod) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests import build
-from tests.unit.daiku.tiny_world import World
+from tests.unit.daiku.tiny_world import World, annotated
 
 from daiku import commands
 from daiku.commands import Command
@@ -32,7 +32,10 @@ class Moving(World):
             super().carry_out(command)
             self.evicted += 1
             name = f"again-{next(_numbers)}"
+            # Of a new pod only its template knows anything, and nobody writes this there.
+            said = annotated(pod.meta, {labels.POD_DELETION_COST: None}).annotations
             meta = replace(pod.meta, name=name, uid=name, deleted=None, created=self.now)
+            meta = replace(meta, annotations=said)
             fresh = replace(pod, meta=meta, node_name="", phase="Pending", unschedulable=True)
             self.put(replace(fresh, ready=False, scheduled=None))
             return

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests import build
 from tests.unit.daiku.moving_world import Moving
+from tests.unit.daiku.tiny_world import annotated
 
 from daiku import commands, events
 from daiku.commands import Command
@@ -71,9 +72,6 @@ class Surging(Moving):
                     key=key, deployment=found, autoscaler=self.scaler, at=self.now
                 )
                 self.cluster.apply(seen)
-            case commands.PatchPod():
-                pod: Any = self.objects[Pod, f"{command.namespace}/{command.name}"]
-                self.put(replace(pod, meta=_annotated(pod.meta, command.annotations)))
             case commands.PatchDeployment():
                 self._patch_deployment(command)
             case commands.Evict():
@@ -84,7 +82,7 @@ class Surging(Moving):
 
     def _patch_deployment(self, patch: commands.PatchDeployment) -> None:
         found = self._current(Deployment, f"{patch.namespace}/{patch.name}", patch.resource_version)
-        meta = _annotated(found.meta, patch.annotations or {})
+        meta = annotated(found.meta, patch.annotations or {})
         merged = {**meta.labels, **(patch.labels or {})}
         meta = replace(meta, labels={k: v for k, v in merged.items() if v is not None})
         replicas = found.replicas if patch.replicas is None else patch.replicas
@@ -162,8 +160,3 @@ def surging(*objects: Any, boot: int = 20, pool: Any = None, types: Any = ()) ->
         made.instances[claim.provider_id] = build.instance(claim)
     made.restart()
     return made
-
-
-def _annotated(meta: Any, wanted: Any) -> Any:
-    merged = {**meta.annotations, **wanted}
-    return replace(meta, annotations={k: v for k, v in merged.items() if v is not None})

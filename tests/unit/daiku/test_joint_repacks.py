@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from tests import build
-from tests.unit.daiku.moving_world import running, world
+from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
 from daiku.commands import DeleteNodeClaim, PatchNode
@@ -65,6 +65,12 @@ def uneven(count: int) -> list[Object]:
     ]
 
 
+def written(made: Moving) -> list[tuple[str, Record]]:
+    """NodeClaims that take part in moves, and what is written on them."""
+    found = ((claim.meta.name, record.read(claim)) for claim in made.all(NodeClaim))
+    return [(name, told) for name, told in found if told is not None]
+
+
 @pytest.mark.parametrize("count", [10, 16, 24])
 def test_moves_that_begin_together_buy_no_more_than_they_were_planned_with(count: int) -> None:
     made = world(*uneven(count), pool=allows("100%"))
@@ -73,13 +79,29 @@ def test_moves_that_begin_together_buy_no_more_than_they_were_planned_with(count
     for _ in range(200):
         made.run(1)
         planned |= {each.id: each.new_nodes for each in made.last.report.proposals}
-        written = {claim.meta.name: record.read(claim) for claim in made.all(NodeClaim)}
-        bought |= {n: None for n, told in written.items() if told and n not in told.claims}
+        bought |= {name: None for name, told in written(made) if name not in told.claims}
 
     settled(made)
     assert 0 < len(bought) <= sum(planned.values())
     assert made.evicted <= 2 * count
     assert made.price() < 0.5 * count * 0.384
+
+
+def test_nodes_that_a_repack_under_way_counts_on_are_left_alone_until_it_is_over() -> None:
+    """Its pods are to land there, and where they do is known when they have."""
+    made = world(*uneven(16), pool=allows("100%"))
+    made.run(17)
+    going = {c for _, told in written(made) for c in told.claims}
+    assert 0 < len(going) < 16
+
+    told: dict[str, None] = {}
+    while going & {claim.meta.name for claim in made.all(NodeClaim)}:
+        made.run(1)
+        assert {c for each in made.last.report.proposals for c in each.claims} <= going
+        told |= {k.node_claim: None for k in made.last.report.kept if k.reason == "Waits"}
+    assert told
+    assert going.isdisjoint(told)
+    settled(made)
 
 
 def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> NodeClaim:

@@ -149,6 +149,9 @@ class World:
                 self.delete(Node, command.name)
             case commands.Evict() | commands.DeletePod():
                 self.drop(Pod, f"{command.namespace}/{command.name}")
+            case commands.PatchPod():
+                pod: Any = self.objects[Pod, f"{command.namespace}/{command.name}"]
+                self.put(replace(pod, meta=annotated(pod.meta, command.annotations)))
             case commands.TerminateInstance():
                 known = self.instances.get(command.provider_id)
                 if known is None:
@@ -330,3 +333,8 @@ def _meta(name: str, known: dict[str, str], now: datetime) -> Any:
     from daiku.model.meta import Meta  # noqa: PLC0415 - only this function builds one
 
     return Meta(name=name, uid=f"uid-{name}", labels=known, created=now)
+
+
+def annotated(meta: Any, wanted: Any) -> Any:
+    merged = {**meta.annotations, **wanted}
+    return replace(meta, annotations={k: v for k, v in merged.items() if v is not None})

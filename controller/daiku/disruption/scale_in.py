@@ -1,0 +1,115 @@
+"""Which pods a ReplicaSet gives up when it is scaled in: all those on one node before any on the next.
+
+The problem: left to itself a ReplicaSet gives up pods where most of its kind run, so that a scale-in leaves every node
+half empty, and most of the pods that stay have to move before nodes can go. The idea: pods on one node have the same
+deletion cost, and each node has another, so all ReplicaSets empty the same nodes first and hardly anybody has to
+move. Which nodes come first matters little (docs/decisions/0010); a node's place in the order follows from its name, so
+it never changes and each pod is written once.
+
+Only where it is asked for (`daiku.dev/scale-in-by-node`), because what stays runs on fewer nodes then. Pods that say
+where others of their kind may run keep the choice of their ReplicaSet, which spreads, and so do those that have a
+deletion cost already.
+
+Source: kubernetes.io/docs/concepts/workloads/controllers/replicaset, pod deletion cost.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+from zlib import crc32
+
+from daiku.commands import PatchPod
+from daiku.model import labels, memo, waking
+from daiku.model.pod import Pod
+from daiku.state.asking import Asking
+from daiku.state.snapshot import Snapshot
+from daiku.state.statenode import StateNode
+
+PLACES: Final = 10_000
+"""Places in the order of nodes. Costs are too small for one of them to make a pod dearer to evict (`cost`)."""
+REST: Final = timedelta(minutes=1)
+"""For how long a pod has had its node: what comes in a wave is written when the wave is over, and who is gone by then
+need not be written at all."""
+AT_ONCE: Final = 50
+"""Pods that are being written at a time: this may take a while, and nothing waits for it."""
+_AGAIN: Final = timedelta(seconds=1)
+"""When the next are written, if nothing happens before."""
+
+
+@dataclass(slots=True)
+class ScaleIn:
+    """Pods whose deletion cost is to be written."""
+
+    commands: list[PatchPod] = field(default_factory=list[PatchPod])
+    wakes: list[datetime] = field(default_factory=list[datetime])
+
+
+def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
+    """Have the pods that came to nodes since then given up with the others there."""
+    busy = sum(key.startswith("Pod/") for key in snapshot.holds)
+    room = max(0, AT_ONCE - busy)
+    made = ScaleIn()
+    for pod, node in _unwritten(snapshot):
+        due = waking.shared((pod.scheduled or now) + REST, REST)
+        if due > now:
+            made.wakes.append(due)
+        elif len(made.commands) < room:
+            made.commands.append(_written(pod, cost_on(node)))
+        else:
+            made.wakes.append(now + _AGAIN)
+            break
+    return made
+
+
+def cost_on(node: str) -> int:
+    """The deletion cost of pods on this node, from -10,000 to -1: pods on nodes of others cost 0, and stay longest."""
+    return -1 - crc32(node.encode()) % PLACES
+
+
+def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
+    """Pods that are to get a deletion cost, and their nodes."""
+    asking = Asking.of(snapshot, labels.SCALE_IN_BY_NODE)
+    acting = {
+        p.meta.name: True
+        for p in snapshot.node_pools
+        if p.meta.annotations.get(labels.DISRUPTION_MODE) not in {"dry-run", "paused"}
+    }
+    for state_node in snapshot.state_nodes:
+        able = _able(state_node)
+        if not able or state_node.is_leaving or state_node.nodepool not in acting:
+            continue
+        for pod in able:
+            if f"Pod/{pod.meta.key}" not in snapshot.holds and asking.asks(
+                pod, state_node.nodepool
+            ):
+                yield pod, state_node.name
+
+
+@memo.by_identity(16_384)
+def _able(state_node: StateNode) -> tuple[Pod, ...]:
+    """Pods on a node of ours that may be given a deletion cost; most often nobody asks, or all have one."""
+    if state_node.claim is None:
+        return ()
+    return tuple(pod for pod in state_node.pods if _is_able(pod))
+
+
+def _is_able(pod: Pod) -> bool:
+    return (
+        pod.is_active
+        and labels.POD_DELETION_COST not in pod.meta.annotations
+        and any(o.controller and o.kind == "ReplicaSet" for o in pod.meta.owners)
+        and not (
+            pod.spread
+            or pod.pod_affinity
+            or pod.pod_anti_affinity
+            or pod.preferred_pod_affinity
+            or pod.preferred_pod_anti_affinity
+        )
+    )
+
+
+def _written(pod: Pod, cost: int) -> PatchPod:
+    meta = pod.meta
+    wanted = {labels.POD_DELETION_COST: str(cost)}
+    return PatchPod(namespace=meta.namespace, name=meta.name, uid=meta.uid, annotations=wanted)
