@@ -8,15 +8,17 @@ where makes many sets that no single change improves.
 A set is weighed by putting the pods of the nodes that go into the room of those that stay. What is left over counts at
 the price that the lower bound gives it. At a glance each node takes what those before it leave; a set that is not too
 dear then is weighed once more, as kube-scheduler would place its pods (`landing`), or if they mind company by the whole
-what-if. Only the best set is solved in earnest, by whoever asks.
+what-if. Pods come in an order that nobody knows, because each owner makes its own anew, and a set that is full to the
+brim in one order leaves pods without room in others; so landings are asked for in several. Only the best set is solved
+in earnest, by whoever asks.
 
 The longer no change is accepted, the more are weighed at once, which costs little more than one.
 
 Letters in shapes: S sets, R resources, C pod classes, N movable nodes, H nodes that take pods.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -49,6 +51,8 @@ _EXCHANGES: Final = 0.6
 """Share of changes that exchange one node for another."""
 _EMPTIES: Final = 0.75
 """Share of changes in which a node goes that stayed."""
+_ORDERS: Final = 2
+"""Orders in which pods may come beside that of their sizes."""
 _PENNY: Final = 1e-9
 
 
@@ -81,6 +85,8 @@ class Keeping:
     _asked: list[NDArray[np.intp]] = field(init=False)
     """Resources that each class asks for."""
     _landing: Landing = field(init=False)
+    _landings: tuple[Landing, ...] = field(init=False)
+    """The same with pods that come in other orders, that by size first."""
 
     def __post_init__(self) -> None:
         """Take out of the question what every set is weighed with."""
@@ -92,6 +98,11 @@ class Keeping:
         self._takers = np.array([place.get(name, -1) for name in names], dtype=np.intp)
         self._landing = self.world.landing(there)
         self._free, self._hostable = self._landing.free, self._landing.hostable
+        random, order = np.random.Generator(np.random.PCG64(0)), self._landing.order
+        self._landings = (
+            self._landing,
+            *(replace(self._landing, order=random.permutation(order)) for _ in range(_ORDERS)),
+        )
         self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
         self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]
 
@@ -166,10 +177,27 @@ class Keeping:
             names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
             outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
             rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
-        else:
-            left = self._landing.left_over((gone @ self._held)[None], self._stays(gone[None]))
-            rest = self.world.whole.requests @ left[0]
-        return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
+            return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
+        cost = known = 0.0
+        for count, landed in enumerate(self._left_over_by_order(gone), start=1):
+            known += float(self.worth @ (self.world.whole.requests @ landed))
+            cost = kept + _NEW_LOSS * self.friction * known / count
+            if cost > most:
+                break
+        return cost
+
+    def beyond_size(self, gone: Mask) -> float:
+        """How much more, in USD per hour, is left over on average than when pods come by size; rarely less than 0."""
+        if (gone & self._minding).any():
+            return 0.0
+        worth = self.worth @ self.world.whole.requests
+        first, *others = [float(worth @ left) for left in self._left_over_by_order(gone)]
+        return (sum(others) - _ORDERS * first) / (1 + _ORDERS)
+
+    def _left_over_by_order(self, gone: Mask) -> Iterator[Ints]:
+        """Pods of each class that find no room, for each order in which they may come, shape (C,)."""
+        moved, stays = (gone @ self._held)[None], self._stays(gone[None])
+        return (landing.left_over(moved, stays)[0] for landing in self._landings)
 
     def _glances(self, gone: Mask) -> Floats:
         """What each of S sets costs if nobody minded company, shape (S,); `gone` is of shape (S, N)."""

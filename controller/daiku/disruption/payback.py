@@ -3,8 +3,9 @@
 The problem: every move saves a little and disturbs somebody. The idea: both in dollars. While a pod starts again, what
 it holds is paid for and does nothing; that is its cost, more for pods that someone marked as dear, for important ones,
 and for those that are a large share of their workload. How long it does nothing is seen on the pods of its workload
-that run: the time that the middle one of them took from its node to Ready. A saving in dollars per hour counts for as
-long as it is believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
+that run, the time that the middle one of them took from its node to Ready, and a minute is added for what nobody sees.
+A saving in dollars per hour counts for as long as it is believed to last, the *horizon*. With a horizon of zero moves
+are free, as they are for Karpenter.
 
 Source of the weights of deletion cost and priority: `disruption.cost`.
 """
@@ -30,8 +31,11 @@ HORIZON: Final = "daiku.dev/payback-horizon"
 HORIZON_DEFAULT: Final = timedelta(hours=1)
 START: Final = timedelta(minutes=2)
 """How long a pod that was moved does nothing when nobody has seen one of its workload become ready."""
-_ENDING: Final = timedelta(seconds=10)
-"""How long it takes a pod to end and to be scheduled again, before it starts."""
+_MISSED: Final = timedelta(minutes=1)
+"""For how long a pod that is moved is missed beside its start: it ends, is scheduled again, waits until its node takes
+pods (10 to 15 s beside a real kube-scheduler), and when it is ready its clients connect anew and its caches are cold.
+Plans for six clusters of 2,000 pods that were scaled to 30 % by node (`scale_in`) then move 233 of 600 and not 257, and
+end 1.6 % over the lower bound and not 1.4 %."""
 _START_MOST: Final = timedelta(minutes=30)
 """A pod that became ready later than this has not been starting all the time."""
 _FRICTION: Final = 1.05
@@ -154,7 +158,7 @@ class Costs:
         owner = _owner(pod)
         share = 1.0 / max(self._of_owner.get(owner, 1), 1)
         took = self._starts.get(owner)
-        idle_hours = (START if took is None else took + _ENDING) / timedelta(hours=1)
+        idle_hours = (START if took is None else took + _MISSED) / timedelta(hours=1)
         worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
         return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share)
 

@@ -118,10 +118,10 @@ def ranked(world: WhatIf, movable: Sequence[Movable]) -> list[Movable]:
 
 
 def _solved(asked: Keeping, gone: Mask) -> tuple[float, Outcome]:
-    """What it would cost if these went, moves included, and how."""
+    """What it would cost if these went, moves and what landings go wrong included, and how."""
     names = frozenset(m.name for m, goes in zip(asked.movable, gone, strict=True) if goes)
     outcome = asked.world.without(names, closed=asked.closed - names)
     if outcome.refusal is not None:
         return np.inf, outcome
     kept = float(asked.price[~gone].sum()) + float(asked.moving[gone].sum())
-    return kept + asked.friction * outcome.new_usd_per_hour, outcome
+    return kept + asked.friction * (outcome.new_usd_per_hour + asked.beyond_size(gone)), outcome

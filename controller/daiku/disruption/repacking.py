@@ -26,9 +26,14 @@ _PROMISED: Final = 0.95
 """Share of what steps were to save that they still have to save when they begin."""
 _OUTDONE: Final = 1.1
 """How much more has to be saved, moves deducted, for steps that have rested to be decided anew."""
+_AS_GOOD: Final = 0.98
+_FEWER: Final = 0.75
+"""Or how much of it with so much fewer evictions."""
 _TRIES_OF_NODE: Final = 40
+_TRIES_OF_PAIR: Final = 4
 _TRIES_MOST: Final = 4000
-"""Sets of nodes that one search weighs, by the number of nodes and at most; the tick's time box may end it before."""
+"""Sets of nodes that one search weighs, by the number of nodes, by its square, and at most; the tick's time box may end
+it before."""
 
 
 def find(
@@ -64,10 +69,15 @@ def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
             ground.world(),
             movable,
             closed=ground.unquiet(),
-            tries=min(_TRIES_OF_NODE * len(movable), _TRIES_MOST),
+            tries=_tries(len(movable)),
             stop=ground.stop,
         )
     return ground.repacks[names]
+
+
+def _tries(nodes: int) -> int:
+    """How many sets of so many nodes are weighed."""
+    return min(max(_TRIES_OF_NODE * nodes, _TRIES_OF_PAIR * nodes**2), _TRIES_MOST)
 
 
 def _begun(
@@ -144,9 +154,10 @@ def outdone(
     candidates: Sequence[Candidate],
     ground: Ground,
 ) -> str:
-    """Why steps that have rested had better be decided anew: much more could be saved now; empty when not.
+    """Why steps that have rested had better be decided anew; empty when they had not.
 
-    They may have been decided while pods were still leaving, and whoever is moved for them stays for ten minutes.
+    Much more could be saved now, or about as much with far fewer evictions. They may have been decided while pods were
+    still leaving, and whoever is moved for them stays for ten minutes.
 
     Args:
         begun: The steps, and their nodes.
@@ -160,14 +171,17 @@ def outdone(
     found, _ = find(free, ground, reason, allowance)
     nodes = ground.snapshot.by_name
 
-    def net(proposals: Sequence[Proposal]) -> float:
+    def net(proposals: Sequence[Proposal]) -> tuple[float, int]:
+        """What is saved, moves deducted, and how many pods move."""
         going = [nodes[name] for each in proposals for name in each.claims if name in nodes]
         saved = sum(each.saves_usd_per_hour for each in proposals)
-        return saved - ground.moving(going, ground.world())
+        moves = sum(len(each.reschedulable) for each in going)
+        return saved - ground.moving(going, ground.world()), moves
 
-    promised, best = net([proposal for proposal, _ in begun]), net(found)
-    if best <= _OUTDONE * promised:
-        return ""
-    return (
-        f"churn: moves deducted it would save ${promised:.4f}/h, and ${best:.4f}/h can be saved now"
-    )
+    (promised, many), (best, few) = net([proposal for proposal, _ in begun]), net(found)
+    if best > _OUTDONE * promised or (best >= _AS_GOOD * promised and few <= _FEWER * many):
+        return (
+            f"churn: moves deducted it would save ${promised:.4f}/h with {many} evictions, and ${best:.4f}/h can be "
+            f"saved with {few} now"
+        )
+    return ""
