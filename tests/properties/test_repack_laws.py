@@ -28,6 +28,7 @@ TYPES = {
     )
 }
 CATALOGUE = build.catalogue(*TYPES.values())
+CHEAPEST = 0.10
 LATER = build.NOW + timedelta(hours=1)
 PODS = {"tiny": ("250m", "512Mi"), "lean": ("1", "512Mi"), "fat": ("500m", "3Gi")}
 
@@ -115,12 +116,17 @@ def test_a_set_is_weighed_as_its_pods_would_land_in_several_orders(
     moved = asked.counts_of(pod for name in sorted(names) for pod in asked.pods_on(name))
     there = asked.takers(frozenset())
     stays_of = np.array([[name not in names for name in there]], dtype=np.bool_)
-    (left_over,) = asked.landing(there).left_over(moved[None], stays_of)
-    rest = asked.whole.requests @ left_over
+    landing, rests = asked.landing(there), list[float]()
+    for order in question.orders:
+        assert sorted(order) == list(range(len(moved)))
+        (left_over,) = replace(landing, order=order).left_over(moved[None], stays_of)
+        worth = 1.01 * float(asked.bound().worth @ (asked.whole.requests @ left_over))
+        # The smallest node takes any of the pods, and nothing is cheaper.
+        rests.append(max(worth, CHEAPEST) if left_over.any() else 0.0)
     stays = sum(m.usd_per_hour for m in movable if m.name not in names)
     moves = sum(m.moving_usd_per_hour for m in movable if m.name in names)
-    by_size = float(asked.bound().worth @ rest)
-    left = 1.01 * question.friction * (by_size + question.beyond_size(gone))
+    left = question.friction * sum(rests) / len(rests)
+    assert question.beyond_size(gone) == pytest.approx(sum(rests) / len(rests) - rests[0])
     assert question.weighed(gone) == pytest.approx(stays + moves + left)
 
 

@@ -6,11 +6,11 @@ set, put into it, or exchanged; a change for the worse is accepted now and then,
 where makes many sets that no single change improves.
 
 A set is weighed by putting the pods of the nodes that go into the room of those that stay. What is left over counts at
-the price that the lower bound gives it. At a glance each node takes what those before it leave; a set that is not too
-dear then is weighed once more, as kube-scheduler would place its pods (`landing`), or if they mind company by the whole
-what-if. Pods come in an order that nobody knows, because each owner makes its own anew, and a set that is full to the
-brim in one order leaves pods without room in others; so landings are asked for in several. Only the best set is solved
-in earnest, by whoever asks.
+the price that the lower bound gives it, and no less than that of a node that takes it. At a glance each node takes what
+those before it leave; a set that is not too dear then is weighed once more, as kube-scheduler would place its pods
+(`landing`), or if they mind company by the whole what-if. Pods come in an order that nobody knows, because each owner
+makes its own anew, and a set that is full to the brim in one order leaves pods without room in others; so landings are
+asked for in several. Only the best set is solved in earnest, by whoever asks.
 
 The longer no change is accepted, the more are weighed at once, which costs little more than one.
 
@@ -87,6 +87,8 @@ class Keeping:
     _landing: Landing = field(init=False)
     _landings: tuple[Landing, ...] = field(init=False)
     """The same with pods that come in other orders, that by size first."""
+    _least: Floats = field(init=False)
+    """What a new node for one pod of each class costs at least, in USD per hour, shape (C,)."""
 
     def __post_init__(self) -> None:
         """Take out of the question what every set is weighed with."""
@@ -103,6 +105,7 @@ class Keeping:
             self._landing,
             *(replace(self._landing, order=random.permutation(order)) for _ in range(_ORDERS)),
         )
+        self._least = _least_for_one(self.world.whole)
         self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
         self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]
 
@@ -176,28 +179,37 @@ class Keeping:
         if (gone & self._minding).any():
             names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
             outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
-            rest = self.world.requests_of([p for u in outcome.unschedulable for p in u.pods])
-            return kept + _NEW_LOSS * self.friction * float(self.worth @ rest)
+            left = self.world.counts_of(p for u in outcome.unschedulable for p in u.pods)
+            return kept + self.friction * self._rest(left)
         cost = known = 0.0
-        for count, landed in enumerate(self._left_over_by_order(gone), start=1):
-            known += float(self.worth @ (self.world.whole.requests @ landed))
-            cost = kept + _NEW_LOSS * self.friction * known / count
+        for count, rest in enumerate(self._rests(gone), start=1):
+            known += rest
+            cost = kept + self.friction * known / count
             if cost > most:
                 break
         return cost
 
+    @property
+    def orders(self) -> tuple[NDArray[np.intp], ...]:
+        """Orders of classes in which pods may land, that by size first, each of shape (C,)."""
+        return tuple(landing.order for landing in self._landings)
+
     def beyond_size(self, gone: Mask) -> float:
-        """How much more, in USD per hour, is left over on average than when pods come by size; rarely less than 0."""
+        """How much more, in USD per hour, what is left over costs on average than when pods come by size."""
         if (gone & self._minding).any():
             return 0.0
-        worth = self.worth @ self.world.whole.requests
-        first, *others = [float(worth @ left) for left in self._left_over_by_order(gone)]
-        return (sum(others) - _ORDERS * first) / (1 + _ORDERS)
+        rests = list(self._rests(gone))
+        return sum(rests) / len(rests) - rests[0]
 
-    def _left_over_by_order(self, gone: Mask) -> Iterator[Ints]:
-        """Pods of each class that find no room, for each order in which they may come, shape (C,)."""
+    def _rests(self, gone: Mask) -> Iterator[float]:
+        """What pods that find no room will cost, for each order in which they may come, in USD per hour."""
         moved, stays = (gone @ self._held)[None], self._stays(gone[None])
-        return (landing.left_over(moved, stays)[0] for landing in self._landings)
+        return (self._rest(landing.left_over(moved, stays)[0]) for landing in self._landings)
+
+    def _rest(self, left: Ints) -> float:
+        """What new nodes for so many pods of each class cost, in USD per hour; `left` is of shape (C,)."""
+        worth = float(self.worth @ (self.world.whole.requests @ left))
+        return max(_NEW_LOSS * worth, float(self._least[left > 0].max(initial=0.0)))
 
     def _glances(self, gone: Mask) -> Floats:
         """What each of S sets costs if nobody minded company, shape (S,); `gone` is of shape (S, N)."""
@@ -244,6 +256,15 @@ class Keeping:
         gone = np.ones(len(self.movable), dtype=np.bool_)
         gone[list(kept)] = False
         return gone
+
+
+def _least_for_one(whole: Problem) -> Floats:
+    """What a node costs at least that can be made for a pod of each class, in USD per hour, 0 for none, shape (C,)."""
+    least = np.full(len(whole.counts), np.inf)
+    for template in whole.templates:
+        for row, hosting in enumerate(template.hostings):
+            least[row] = min(least[row], hosting.prices[hosting.types].min(initial=np.inf))
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def _company(whole: Problem) -> Mask:

@@ -47,7 +47,8 @@ class ScaleIn:
 
 def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
     """Have the pods that came to nodes since then given up with the others there."""
-    busy = sum(key.startswith("Pod/") for key in snapshot.holds)
+    # Evictions that a budget refuses rest under the same keys, for as long as it does.
+    busy = sum(h.until is None and key.startswith("Pod/") for key, h in snapshot.holds.items())
     room = max(0, AT_ONCE - busy)
     made = ScaleIn()
     for pod, node in _unwritten(snapshot):

@@ -8,7 +8,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.disruption import candidates, payback, record, repacking
+from daiku.disruption import payback, record
 from daiku.disruption.ground import Ground
 from daiku.disruption.weighing import Together
 from daiku.events import Object
@@ -18,7 +18,6 @@ from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
-from daiku.report import Proposal
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
@@ -351,45 +350,3 @@ def test_what_was_decided_while_pods_were_leaving_is_decided_anew_when_much_more
     made.run(240)
     settled(made)
     assert (len(made.nodes()), made.evicted) == (1, 6)
-
-
-@pytest.mark.parametrize(
-    ("decided", "is_outdone"), [(("a", "b"), True), (("a",), False), (("b",), False)]
-)
-def test_what_was_decided_is_decided_anew_when_as_much_can_be_saved_with_far_fewer_evictions(
-    decided: tuple[str, ...], is_outdone: bool
-) -> None:
-    """Either node has room for the pods of the other; to buy one for all of them saves no more."""
-    pods = [
-        replace(build.pod(f"{name}-{n}", cpu=cpu, node=f"node-{name}"), scheduled=OLD)
-        for name, count, cpu in (("a", 4, "900m"), ("b", 5, "800m"))
-        for n in range(count)
-    ]
-    nodes = [*running("a", "c-8x", cpu="8"), *running("b", "c-8x", cpu="8")]
-    types = [build.instance_type("c-8x", cpu="8", memory="16Gi", price=0.384)]
-    made = world(*nodes, *pods, pool=with_policy(consolidate_after=timedelta()), types=types)
-    snapshot = made.cluster.snapshot(made.now)
-    ground = Ground(
-        snapshot=snapshot,
-        catalogue=made.catalogue,
-        settings=Settings(),
-        placements={},
-        moves=(),
-        now=made.now,
-    )
-    able, _ = candidates.find(snapshot, {}, {}, made.now)
-    proposal = Proposal(
-        id="1",
-        reason="Underutilized",
-        method="repack",
-        claims=decided,
-        node_pools=("default",),
-        new_nodes=len(decided) - 1,
-        saves_usd_per_hour=0.384,
-        decided=made.now,
-    )
-    members = [each for each in able if each.name in decided]
-
-    why = repacking.outdone([(proposal, members)], able, ground)
-
-    assert ("9 evictions" in why and "4 now" in why) == is_outdone == bool(why)

@@ -8,8 +8,9 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.commands import PatchPod
+from daiku.commands import Evict, PatchPod
 from daiku.disruption import cost, scale_in
+from daiku.events import Failed
 from daiku.model import labels
 from daiku.model.namespace import Namespace
 from daiku.model.pod import Pod
@@ -107,6 +108,18 @@ def test_those_that_are_being_written_count() -> None:
     second = scale_in.plan(known.snapshot(now), now)
     assert (len(first.commands), len(second.commands)) == (scale_in.AT_ONCE, 0)
     assert second.wakes
+
+
+def test_evictions_that_are_refused_keep_nobody_from_being_written() -> None:
+    pods = [build.pod(f"p{i}", node="node-a", cpu="10m") for i in range(scale_in.AT_ONCE + 1)]
+    known = build.cluster(build.node_class(), pool(**ASKS), *running("a"), *pods)
+    now = build.NOW + scale_in.REST
+    for each in pods[1:]:
+        refused = Evict(namespace="default", name=each.meta.name, uid=each.meta.uid)
+        known.begin(refused, now)
+        known.apply(Failed(refused, RuntimeError("budget"), now))
+    (command,) = scale_in.plan(known.snapshot(now), now).commands
+    assert command.name == "p0"
 
 
 @pytest.mark.parametrize("by", ["pod", "namespace", "nodepool"])
