@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
-from daiku.model import quick
+from daiku.model import labels, quick
 from daiku.model.condition import Condition
 from daiku.model.instance_type import LaunchOption
 from daiku.model.meta import Meta
@@ -194,6 +194,12 @@ class PatchPod:
     uid: str
     annotations: Mapping[str, str | None]
     """Annotations to set; None as value removes."""
+
+    @classmethod
+    def with_deletion_cost(cls, meta: Meta, cost: str | None) -> Self:
+        """Have a ReplicaSet give up the pod of this metadata by `cost`; None: by none."""
+        wanted = {labels.POD_DELETION_COST: cost}
+        return cls(namespace=meta.namespace, name=meta.name, uid=meta.uid, annotations=wanted)
 
     @property
     def key(self) -> str:

@@ -65,7 +65,7 @@ class Candidate:
     @property
     def is_dry(self) -> bool:
         """Whether its NodePool wants to know what would be done, and not have it done."""
-        return self.pool.meta.annotations.get(labels.DISRUPTION_MODE) == "dry-run"
+        return self.pool.disruption_mode == "dry-run"
 
     @property
     def objection_to_drift(self) -> Kept | None:
@@ -133,7 +133,7 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
     if pool is None:
         missing = f"there is no NodePool {state_node.nodepool!r} to say how it may be disrupted"
         return Kept(node_claim=name, reason="NodePoolNotFound", message=missing)
-    if pool.meta.annotations.get(labels.DISRUPTION_MODE) == "paused":
+    if pool.disruption_mode == "paused":
         paused = f"NodePool {pool.meta.name} is paused by its annotation {labels.DISRUPTION_MODE}"
         return Kept(node_claim=name, reason="Paused", message=paused)
     waiting = standing.expected_on.get(state_node.name) or standing.expected_on.get(name)

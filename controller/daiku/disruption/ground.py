@@ -3,9 +3,9 @@
 The what-if is prepared when it is first asked for: most ticks ask nothing of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from daiku.disruption import budgets, fallback, loops, moves, payback
 from daiku.disruption.budgets import Allowance
@@ -49,6 +49,11 @@ class Ground:
     def members(self) -> frozenset[str]:
         """NodeClaims that are about to go."""
         return frozenset(s.claim_name for move in self.moves for s in move.members)
+
+    def repacked_pools(self, most: timedelta, is_so: Callable[[Move], bool]) -> frozenset[str]:
+        """NodePools with a step of a repack of which something is so, and which began less than `most` ago."""
+        young = (m for m in self.moves if m.is_repack and m.is_younger_than(most, self.now))
+        return frozenset(pool for move in young if is_so(move) for pool in move.pools)
 
     def world(self) -> WhatIf:
         """The what-if in which everything that is about to go is gone."""

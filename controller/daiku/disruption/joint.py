@@ -40,23 +40,14 @@ def may_grow(move: Move, ground: Ground) -> bool:
 
 def growing(ground: Ground) -> frozenset[str]:
     """NodePools whose repacks wait for replacements that are coming up; one that takes long is waited for by nobody."""
-    return frozenset(
-        pool
-        for move in ground.moves
-        if move.is_repack and move.is_younger_than(PATIENCE, ground.now)
-        if any(not s.is_initialized for s in move.replacements)
-        for pool in move.pools
+    return ground.repacked_pools(
+        PATIENCE, lambda move: any(not s.is_initialized for s in move.replacements)
     )
 
 
 def unsettled(ground: Ground) -> frozenset[str]:
     """NodePools of which nodes are being repacked whose pods may still need room on nodes that stay."""
-    return frozenset(
-        pool
-        for move in ground.moves
-        if move.is_repack and move.staying and move.is_younger_than(PATIENCE, ground.now)
-        for pool in move.pools
-    )
+    return ground.repacked_pools(PATIENCE, lambda move: bool(move.staying))
 
 
 def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:

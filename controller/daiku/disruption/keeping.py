@@ -84,9 +84,8 @@ class Keeping:
     """Nodes with pods that mind company even when they have given up all preferences, shape (N,)."""
     _asked: list[NDArray[np.intp]] = field(init=False)
     """Resources that each class asks for."""
-    _landing: Landing = field(init=False)
     _landings: tuple[Landing, ...] = field(init=False)
-    """The same with pods that come in other orders, that by size first."""
+    """The same question with pods that come in several orders, that by size first."""
     _least: Floats = field(init=False)
     """What a new node for one pod of each class costs at least, in USD per hour, shape (C,)."""
 
@@ -98,13 +97,10 @@ class Keeping:
         there = self.world.takers(self.closed)
         place = {name: index for index, name in enumerate(there)}
         self._takers = np.array([place.get(name, -1) for name in names], dtype=np.intp)
-        self._landing = self.world.landing(there)
-        self._free, self._hostable = self._landing.free, self._landing.hostable
-        random, order = np.random.Generator(np.random.PCG64(0)), self._landing.order
-        self._landings = (
-            self._landing,
-            *(replace(self._landing, order=random.permutation(order)) for _ in range(_ORDERS)),
-        )
+        landing, random = self.world.landing(there), np.random.Generator(np.random.PCG64(0))
+        self._free, self._hostable = landing.free, landing.hostable
+        others = (random.permutation(landing.order) for _ in range(_ORDERS))
+        self._landings = (landing, *(replace(landing, order=each) for each in others))
         self._least = _least_for_one(self.world.whole)
         self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
         self._asked = [np.flatnonzero(each) for each in self.world.whole.requests.T]

@@ -96,12 +96,8 @@ def _beginning(ground: Ground) -> frozenset[str]:
 
     Pods that leave now might go there, only to move again; and what is bought for some of them would not suit all.
     """
-    return frozenset(
-        pool
-        for move in ground.moves
-        if move.is_repack and move.is_younger_than(_MARKING, ground.now)
-        if _is_being_written(move, ground) or _untainted(move)
-        for pool in move.pools
+    return ground.repacked_pools(
+        _MARKING, lambda move: _is_being_written(move, ground) or bool(_untainted(move))
     )
 
 

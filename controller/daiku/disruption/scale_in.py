@@ -56,7 +56,8 @@ def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
         if due > now:
             made.wakes.append(due)
         elif len(made.commands) < room:
-            made.commands.append(_written(pod, cost_on(node)))
+            cost = str(cost_on(node))
+            made.commands.append(PatchPod.with_deletion_cost(pod.meta, cost))
         else:
             made.wakes.append(now + _AGAIN)
             break
@@ -74,7 +75,7 @@ def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
     acting = {
         p.meta.name: True
         for p in snapshot.node_pools
-        if p.meta.annotations.get(labels.DISRUPTION_MODE) not in {"dry-run", "paused"}
+        if p.disruption_mode not in {"dry-run", "paused"}
     }
     for state_node in snapshot.state_nodes:
         able = _able(state_node)
@@ -108,9 +109,3 @@ def _is_able(pod: Pod) -> bool:
             or pod.preferred_pod_anti_affinity
         )
     )
-
-
-def _written(pod: Pod, cost: int) -> PatchPod:
-    meta = pod.meta
-    wanted = {labels.POD_DELETION_COST: str(cost)}
-    return PatchPod(namespace=meta.namespace, name=meta.name, uid=meta.uid, annotations=wanted)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.model.instance_type import NodeClassRef
@@ -53,3 +54,8 @@ class NodePool:
     """`status.nodeClassObservedGeneration` as it stands."""
     invalid: str = ""
     """Why this NodePool cannot be used (one sentence per mistake, joined by "; "); empty when it can."""
+
+    @property
+    def disruption_mode(self) -> str:
+        """`dry-run` or `paused`; anything else when it acts."""
+        return self.meta.annotations.get(labels.DISRUPTION_MODE, "")

@@ -61,7 +61,7 @@ class Store:
         meta = replace(
             meta,
             labels={**meta.labels, **(command.labels or {})},
-            annotations=_merged(meta.annotations, command.annotations or {}),
+            annotations=merged(meta.annotations, command.annotations or {}),
         )
         said = {
             "provider_id": command.provider_id,
@@ -103,8 +103,8 @@ class Store:
             meta = replace(meta, owners=(*meta.owners, _owner(command.owner)))
         meta = replace(
             meta,
-            labels=_merged(meta.labels, command.labels or {}),
-            annotations=_merged(meta.annotations, command.annotations or {}),
+            labels=merged(meta.labels, command.labels or {}),
+            annotations=merged(meta.annotations, command.annotations or {}),
         )
         if meta.deleted is not None and not meta.finalizers:
             self.remove_node(command.name)
@@ -134,7 +134,7 @@ class Store:
         """Change a NodePool."""
         pool = self.pools[command.name]
         meta = replace(
-            pool.meta, annotations=_merged(pool.meta.annotations, command.annotations or {})
+            pool.meta, annotations=merged(pool.meta.annotations, command.annotations or {})
         )
         said = {
             "status_nodes": command.nodes,
@@ -151,7 +151,8 @@ class Store:
         )
 
 
-def _merged(known: Mapping[str, str], change: Mapping[str, str | None]) -> dict[str, str]:
+def merged(known: Mapping[str, str], change: Mapping[str, str | None]) -> dict[str, str]:
+    """Labels or annotations after a change; None as value removes."""
     both = {**known, **change}
     return {key: value for key, value in both.items() if value is not None}
 

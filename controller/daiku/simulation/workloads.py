@@ -17,6 +17,7 @@ from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.simulation import scheduler as schedulers
+from daiku.simulation import store
 from daiku.simulation.ledger import Ledger
 from daiku.simulation.scenario import Arrival, Service
 from daiku.simulation.scheduler import Scheduler
@@ -129,8 +130,7 @@ class Workloads:
         """A pod's annotations are set; None as value removes."""
         each = self.running.get(key)
         if each is not None:
-            merged = {**each.pod.meta.annotations, **annotations}
-            kept = {name: value for name, value in merged.items() if value is not None}
+            kept = store.merged(each.pod.meta.annotations, annotations)
             each.pod = replace(each.pod, meta=replace(each.pod.meta, annotations=kept))
             self._tell(events.Seen(each.pod))
 

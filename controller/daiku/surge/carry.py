@@ -174,7 +174,7 @@ def _finish(stand: _Stand, extra: Mapping[str, str | None] | None = None) -> Ite
     """Leave nothing of it, the mark on the pod first."""
     pod, cost = stand.pod, stand.state.cost
     if pod is not None and pod.meta.annotations.get(labels.POD_DELETION_COST) == CHEAPEST != cost:
-        yield _annotate(pod, cost or None)
+        yield PatchPod.with_deletion_cost(pod.meta, cost or None)
     else:
         yield _patch(stand.deployment, {**_NOTHING, **(extra or {})}, marked=False)
 
@@ -184,13 +184,7 @@ def _mark(stand: _Stand) -> PatchPod | None:
     pod = stand.pod
     if pod is None or pod.meta.annotations.get(labels.POD_DELETION_COST) == CHEAPEST:
         return None
-    return _annotate(pod, CHEAPEST)
-
-
-def _annotate(pod: Pod, cost: str | None) -> PatchPod:
-    meta = pod.meta
-    wanted = {labels.POD_DELETION_COST: cost}
-    return PatchPod(namespace=meta.namespace, name=meta.name, uid=meta.uid, annotations=wanted)
+    return PatchPod.with_deletion_cost(pod.meta, CHEAPEST)
 
 
 _NOTHING: Final[Mapping[str, str | None]] = {labels.SURGE_STATE: None}

@@ -16,6 +16,7 @@ from daiku.disruption.record import Record
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.condition import Condition
+from daiku.model.instance_type import Catalogue
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.taints import DISRUPTED, Taint
 from daiku.settings import Settings
@@ -115,10 +116,10 @@ def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> No
     return replace(found, conditions=(*found.conditions, said))
 
 
-def ground_of(snapshot: Snapshot) -> Ground:
+def ground_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> Ground:
     return Ground(
         snapshot=snapshot,
-        catalogue=build.catalogue(),
+        catalogue=catalogue or build.catalogue(),
         settings=Settings(),
         placements={},
         moves=tuple(moves.under_way(snapshot)),

@@ -6,13 +6,12 @@ from datetime import timedelta
 import pytest
 from tests import build
 from tests.unit.daiku.moving_world import running, world
+from tests.unit.daiku.test_joint_repacks import ground_of
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled, with_policy
 
 from daiku.disruption import candidates, repacking
-from daiku.disruption.ground import Ground
 from daiku.events import Object
 from daiku.report import Proposal
-from daiku.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -56,14 +55,7 @@ def test_what_was_decided_is_decided_anew_when_as_much_can_be_saved_with_far_few
     types = [build.instance_type("c-8x", cpu="8", memory="16Gi", price=0.384)]
     made = world(*nodes, *pods, pool=with_policy(consolidate_after=timedelta()), types=types)
     snapshot = made.cluster.snapshot(made.now)
-    ground = Ground(
-        snapshot=snapshot,
-        catalogue=made.catalogue,
-        settings=Settings(),
-        placements={},
-        moves=(),
-        now=made.now,
-    )
+    ground = ground_of(snapshot, made.catalogue)
     able, _ = candidates.find(snapshot, {}, {}, made.now)
     proposal = Proposal(
         id="1",
