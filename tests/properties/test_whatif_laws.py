@@ -64,9 +64,9 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @SEARCH
-@given(questions())
-def test_every_evicted_pod_has_a_place_or_a_reason(question: Question) -> None:
-    outcome = question.ask()
+@given(questions(), st.booleans())
+def test_every_evicted_pod_has_a_place_or_a_reason(question: Question, landed: bool) -> None:
+    outcome = question.ask(landed=landed)
 
     placed = [*outcome.placements, *(p for n in outcome.new_nodes for p in n.pods)]
     stuck = [p for u in outcome.unschedulable for p in u.pods]
@@ -75,9 +75,9 @@ def test_every_evicted_pod_has_a_place_or_a_reason(question: Question) -> None:
 
 
 @SEARCH
-@given(questions())
-def test_places_are_legal_once_the_nodes_are_gone(question: Question) -> None:
-    outcome = question.ask()
+@given(questions(), st.booleans())
+def test_places_are_legal_once_the_nodes_are_gone(question: Question, landed: bool) -> None:
+    outcome = question.ask(landed=landed)
 
     case = question.without()
     assert plans.objections(outcome, case.snapshot(), case.types) == []

@@ -47,7 +47,9 @@ def growing(ground: Ground) -> frozenset[str]:
 
 def unsettled(ground: Ground) -> frozenset[str]:
     """NodePools of which nodes are being repacked whose pods may still need room on nodes that stay."""
-    return ground.repacked_pools(PATIENCE, lambda move: bool(move.staying))
+    return ground.repacked_pools(
+        PATIENCE, lambda move: bool(move.members) or any(s.is_awaiting for s in move.replacements)
+    )
 
 
 def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
@@ -62,9 +64,13 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
     others = ground.members - {s.claim_name for s in nodes}
     world = ground.world_with(others)
     right = {move.record.id: Weighing() for move in short}
-    if made and world.whole.topology is None and not _homeless(nodes, made, (), world, ground):
+    if (
+        made
+        and world.whole.topology is None
+        and not _homeless(nodes, made, (), (world, ground), awaits=False)
+    ):
         return right
-    weighing, lost = _with_slack(nodes, made, world, ground)
+    weighing, lost = _what_to_make(nodes, made, world, ground)
     if weighing.refusal:
         return weighing.refusal
     if not weighing.new_nodes:
@@ -80,9 +86,9 @@ def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str
         # The first of those that send the most pods there.
         buyer = max(pods_of, key=lambda each: sum(pod in pods_of[each] for pod in node.pods))
         shares.setdefault(buyer, []).append(node)
-    awaits = _awaits(nodes, made, weighing.new_nodes, ground)
     return {
-        each: Weighing(new_nodes=tuple(nodes), awaits_pods=awaits) for each, nodes in shares.items()
+        each: Weighing(new_nodes=tuple(nodes), awaits_pods=weighing.awaits_pods)
+        for each, nodes in shares.items()
     }
 
 
@@ -92,27 +98,50 @@ def objection(nodes: Sequence[StateNode], ground: Ground) -> str:
     What is begun and called off each time keeps pods away from these nodes for nothing, and begins again.
     """
     world = ground.world()
-    weighing, lost = _with_slack(nodes, (), world, ground)
+    weighing, lost = _what_to_make(nodes, (), world, ground)
     if weighing.refusal or not weighing.new_nodes:
         return weighing.refusal
     return _loss(nodes, weighing, lost, world, ground)
 
 
+def _what_to_make(
+    nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
+) -> tuple[Weighing, float]:
+    """What these nodes become, and what pods would cost that find no room even so.
+
+    Nodes that stay closed until pods wait for them are made for those who find no room elsewhere. Where one node will
+    do that is open at once nobody has to wait.
+    """
+    landed = Together(world, ground).weigh(nodes, made, landed=True)
+    can_wait = opening.may_wait(nodes, ground) and all(map(opening.is_plain, landed.new_nodes))
+    if landed.refusal or not can_wait:
+        return _with_slack(nodes, made, world, ground)
+    if not landed.new_nodes:
+        return landed, 0.0
+    if len(made) + len(landed.new_nodes) < SEVERAL:
+        weighing, lost = _with_slack(nodes, made, world, ground)
+        if not (weighing.refusal or lost) and len(made) + len(weighing.new_nodes) < SEVERAL:
+            return weighing, lost
+    lost = _homeless(nodes, made, landed.new_nodes, (world, ground), awaits=True)
+    return replace(landed, awaits_pods=True), lost
+
+
 def _with_slack(
     nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
 ) -> tuple[Weighing, float]:
-    """What these nodes become with as much slack as pays, and what pods would cost that find no room even so."""
+    """The same with nodes that are open at once: nobody knows who goes there, so there is as much slack as pays."""
     weighing = Together(world, ground).weigh(nodes, made)
     if weighing.refusal:
         return weighing, 0.0
-    lost = _homeless(nodes, made, weighing.new_nodes, world, ground)
+    lost = _homeless(nodes, made, weighing.new_nodes, (world, ground), awaits=False)
     for slack in _SLACKS:
         if not (lost and weighing.new_nodes):
             break
         wider = Together(world, ground).weigh(nodes, made, slack)
         if wider.refusal:
             break
-        weighing, lost = wider, _homeless(nodes, made, wider.new_nodes, world, ground)
+        weighing = wider
+        lost = _homeless(nodes, made, wider.new_nodes, (world, ground), awaits=False)
     return weighing, lost
 
 
@@ -134,25 +163,13 @@ def _loss(
     )
 
 
-def _awaits(
-    nodes: Sequence[StateNode],
-    made: Sequence[StateNode],
-    new_nodes: Sequence[NewNode],
-    ground: Ground,
-) -> bool:
-    """Whether new nodes, as far as they are plain, stay closed until the pods of `nodes` wait for them.
-
-    Not where there is only one to go to: then it does not matter who goes there and who goes elsewhere.
-    """
-    return len(made) + len(new_nodes) >= SEVERAL and opening.may_wait(nodes, ground)
-
-
 def _homeless(
     nodes: Sequence[StateNode],
     made: Sequence[StateNode],
     new_nodes: Sequence[NewNode],
-    world: WhatIf,
-    ground: Ground,
+    asked: tuple[WhatIf, Ground],
+    *,
+    awaits: bool,
 ) -> float:
     """What more nodes would cost, in USD per hour, for pods that find no room the way kube-scheduler goes about it.
 
@@ -160,15 +177,13 @@ def _homeless(
         nodes: Nodes that go.
         made: Nodes that were made for them already.
         new_nodes: Nodes that would be made for them.
-        world: The what-if in which all others go.
-        ground: This tick's view.
+        asked: The what-if in which all others go, and this tick's view.
+        awaits: Whether new nodes stay closed until pods wait for them.
     """
+    world, ground = asked
     names = frozenset(s.name for s in nodes)
     closed = [s for s in made if s.is_awaiting]
-    awaiting, at_once = list[NewNode](), list[NewNode]()
-    awaits = _awaits(nodes, made, new_nodes, ground)
-    for node in new_nodes:
-        (awaiting if awaits and opening.is_plain(node) else at_once).append(node)
+    awaiting, at_once = (new_nodes, ()) if awaits else ((), new_nodes)
     # Also on nodes that are to be left in peace: kube-scheduler does not know of them.
     question = world.landing(world.takers(names), at_once)
     moved = [pod for name in sorted(names) for pod in world.pods_on(name)]

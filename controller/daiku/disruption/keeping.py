@@ -8,16 +8,16 @@ where makes many sets that no single change improves.
 A set is weighed by putting the pods of the nodes that go into the room of those that stay. What is left over counts at
 the price that the lower bound gives it, and no less than that of a node that takes it. At a glance each node takes what
 those before it leave; a set that is not too dear then is weighed once more, as kube-scheduler would place its pods
-(`landing`), or if they mind company by the whole what-if. Pods come in an order that nobody knows, because each owner
-makes its own anew, and a set that is full to the brim in one order leaves pods without room in others; so landings are
-asked for in several. Only the best set is solved in earnest, by whoever asks.
+(`landing`), or if they mind company by the whole what-if. Pods leave by size (`lifecycle.drain`) and come back about
+in that order, but each owner makes its own anew, and a set that is full to the brim in one order leaves pods without
+room in others; so landings are asked for in several. Only the best set is solved in earnest, by whoever asks.
 
 The longer no change is accepted, the more are weighed at once, which costs little more than one.
 
 Letters in shapes: S sets, R resources, C pod classes, N movable nodes, H nodes that take pods.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -53,6 +53,8 @@ _EMPTIES: Final = 0.75
 """Share of changes in which a node goes that stayed."""
 _ORDERS: Final = 2
 """Orders in which pods may come beside that of their sizes."""
+_LATE: Final = 8
+"""Up to how many of the classes after it one may be behind in these: a few ReplicaSets make successors at a time."""
 _PENNY: Final = 1e-9
 
 
@@ -99,7 +101,8 @@ class Keeping:
         self._takers = np.array([place.get(name, -1) for name in names], dtype=np.intp)
         landing, random = self.world.landing(there), np.random.Generator(np.random.PCG64(0))
         self._free, self._hostable = landing.free, landing.hostable
-        others = (random.permutation(landing.order) for _ in range(_ORDERS))
+        late = np.arange(len(landing.order)) + _LATE * random.random((_ORDERS, len(landing.order)))
+        others = (landing.order[each] for each in np.argsort(late, axis=1, kind="stable"))
         self._landings = (landing, *(replace(landing, order=each) for each in others))
         self._least = _least_for_one(self.world.whole)
         self._minding = self._held[:, _company(self.world.whole)].sum(axis=1) > 0
@@ -150,40 +153,54 @@ class Keeping:
         while number < tries and not (stop is not None and stop()):
             others = np.array([_changed(gone, random) for _ in range(min(width, tries - number))])
             width = min(2 * width, widest)
-            for other, glance in zip(others, self._glances(others).tolist(), strict=True):
-                # What chance lets the next set cost: most often little more than this one.
-                cold = (1 - number / tries) ** 2
-                most = cost - np.log1p(-random.random()) * (warmth * cold + _PENNY)
-                number += 1
-                if (weighed := self._in_earnest(other, glance, most)) <= most:
-                    gone, cost, width = other, weighed, 1
-                    if cost < least - _PENNY:
-                        best, least = gone, cost
-                    break
+            # What chance lets the next sets cost: most often little more than this one.
+            cold = (1 - (number + np.arange(len(others))) / tries) ** 2
+            most = cost - np.log1p(-random.random(len(others))) * (warmth * cold + _PENNY)
+            weighed = self._in_earnest(others, most)
+            will_do = np.flatnonzero(weighed <= most)
+            number += int(will_do[0]) + 1 if len(will_do) else len(others)
+            if len(will_do):
+                gone, cost, width = others[will_do[0]], float(weighed[will_do[0]]), 1
+                if cost < least - _PENNY:
+                    best, least = gone, cost
         return best, least
 
     def weighed(self, gone: Mask, most: float = np.inf) -> float:
         """About what all would cost per hour if these went, moves included; above `most` it may be said too low."""
-        return self._in_earnest(gone, float(self._glances(gone[None])[0]), most)
+        return float(self._in_earnest(gone[None], np.array([most]))[0])
 
-    def _in_earnest(self, gone: Mask, glance: float, most: float) -> float:
-        """What a glance says; what landings or the whole what-if say, if the set could cost at most `most`."""
-        self.tried += 1
-        if glance > most:
-            return glance
-        kept = float(self.price[~gone].sum()) + float(self.moving[gone].sum())
-        if (gone & self._minding).any():
-            names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
-            outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
-            left = self.world.counts_of(p for u in outcome.unschedulable for p in u.pods)
-            return kept + self.friction * self._rest(left)
-        cost = known = 0.0
-        for count, rest in enumerate(self._rests(gone), start=1):
-            known += rest
-            cost = kept + self.friction * known / count
-            if cost > most:
+    def _in_earnest(self, gone: Mask, most: Floats) -> Floats:
+        """What a glance says of each of S sets; of those that could cost at most `most` what landings or what-ifs say.
+
+        Args:
+            gone: Shape (S, N).
+            most: Shape (S,).
+        """
+        self.tried += len(gone)
+        cost = self._glances(gone)
+        kept = np.where(gone, self.moving, self.price).sum(axis=1)
+        minding: Mask = np.asarray((gone & self._minding).any(axis=1), dtype=np.bool_)
+        for row in np.flatnonzero(minding & (cost <= most)).tolist():
+            cost[row] = kept[row] + self.friction * self._rest_of_what_if(gone[row])
+            if cost[row] <= most[row]:
+                # Those after it are not asked about.
+                minding[row + 1 :] = True
                 break
+        known = np.zeros(len(gone))
+        for count, landing in enumerate(self._landings, start=1):
+            open_ones = np.flatnonzero(~minding & (cost <= most))
+            if not len(open_ones):
+                break
+            known[open_ones] += self._rests(gone[open_ones], landing)
+            cost[open_ones] = kept[open_ones] + self.friction * known[open_ones] / count
         return cost
+
+    def _rest_of_what_if(self, gone: Mask) -> float:
+        """What pods that find no room will cost by the whole what-if, in USD per hour; `gone` is of shape (N,)."""
+        names = frozenset(m.name for m, goes in zip(self.movable, gone, strict=True) if goes)
+        outcome = self.world.without(names, new_nodes_most=0, closed=self.closed - names)
+        left = self.world.counts_of(p for u in outcome.unschedulable for p in u.pods)
+        return float(self._rest(left[None])[0])
 
     @property
     def orders(self) -> tuple[NDArray[np.intp], ...]:
@@ -194,18 +211,18 @@ class Keeping:
         """How much more, in USD per hour, what is left over costs on average than when pods come by size."""
         if (gone & self._minding).any():
             return 0.0
-        rests = list(self._rests(gone))
+        rests = [float(self._rests(gone[None], landing)[0]) for landing in self._landings]
         return sum(rests) / len(rests) - rests[0]
 
-    def _rests(self, gone: Mask) -> Iterator[float]:
-        """What pods that find no room will cost, for each order in which they may come, in USD per hour."""
-        moved, stays = (gone @ self._held)[None], self._stays(gone[None])
-        return (self._rest(landing.left_over(moved, stays)[0]) for landing in self._landings)
+    def _rests(self, gone: Mask, landing: Landing) -> Floats:
+        """What pods of each of S sets cost that find no room, in USD per hour, shape (S,)."""
+        return self._rest(landing.left_over(gone @ self._held, self._stays(gone)))
 
-    def _rest(self, left: Ints) -> float:
-        """What new nodes for so many pods of each class cost, in USD per hour; `left` is of shape (C,)."""
-        worth = float(self.worth @ (self.world.whole.requests @ left))
-        return max(_NEW_LOSS * worth, float(self._least[left > 0].max(initial=0.0)))
+    def _rest(self, left: Ints) -> Floats:
+        """What new nodes for so many pods of each class cost, in USD per hour; `left` is of shape (S, C)."""
+        worth: Floats = self.worth @ (self.world.whole.requests @ left.T)
+        least: Floats = np.where(left > 0, self._least, 0.0).max(axis=1, initial=0.0)
+        return np.maximum(_NEW_LOSS * worth, least)
 
     def _glances(self, gone: Mask) -> Floats:
         """What each of S sets costs if nobody minded company, shape (S,); `gone` is of shape (S, N)."""

@@ -25,6 +25,7 @@ from daiku.disruption.weighing import Weighing
 from daiku.model import labels
 from daiku.model.pdb import Budgets
 from daiku.scheduling import claims, limits
+from daiku.state.inflight import Hold
 from daiku.state.statenode import StateNode
 from daiku.surge import hold
 
@@ -34,7 +35,8 @@ _UNWEIGHED: Final = ("empty", "static")
 """Methods that need no what-if: nobody has to move, or the NodePool's number makes the room."""
 _SOON: Final = timedelta(seconds=1)
 _MARKING: Final = timedelta(seconds=10)
-"""How long repacks wait until others of their NodePools that have only just begun keep pods away as well."""
+"""How long repacks wait until others of their NodePools that have only just begun keep pods away as well, and until all
+of their nodes can be told what is next."""
 
 
 @dataclass(slots=True)
@@ -48,13 +50,13 @@ class Progress:
 def plan(ground: Ground) -> Progress:
     """Bring every move one step further.
 
-    Those whose pods all have room beside each other are concluded together; of others one is weighed per tick.
+    Repacks are weighed together, and concluded together when all have room; of others one is weighed per tick.
     """
     made = Progress()
     pdbs = Budgets.of(ground.snapshot.pdbs)
     open_ones: dict[str, Allowance] = {}
     weighed = False
-    short: list[Move] = []
+    able: list[Move] = []
     beginning = _beginning(ground)
     for move in ground.moves:
         if not move.staying or _is_being_written(move, ground):
@@ -74,16 +76,16 @@ def plan(ground: Ground) -> Progress:
             move.is_repack and not beginning.isdisjoint(move.pools)
         ):
             continue
+        elif joint.may_grow(move, ground):
+            able.append(move)
         elif move.record.method in _UNWEIGHED or _has_places(move, ground):
             made.commands += _conclude(move, open_ones[reason], ground, Weighing())
-        elif joint.may_grow(move, ground):
-            short.append(move)
         elif weighed:
             made.wakes.append(ground.now + _SOON)
         else:
             weighed = True
             made.commands += _conclude(move, open_ones[reason], ground)
-    _together(short, open_ones, made, ground)
+    _together(able, open_ones, made, ground)
     for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
         made.commands += marks.let_off(
             (stray,), "CalledOff", "no disruption of this node is under way", ground.now
@@ -107,23 +109,40 @@ def _untainted(move: Move) -> list[StateNode]:
 
 
 def _together(
-    short: Sequence[Move], open_ones: Mapping[str, Allowance], made: Progress, ground: Ground
+    able: Sequence[Move], open_ones: Mapping[str, Allowance], made: Progress, ground: Ground
 ) -> None:
-    """Have repacks that lack room buy what they lack, or give one of them up."""
+    """Have repacks that lack room buy what they lack, or give one of them up; conclude those that lack nothing.
+
+    Who could go already waits while others of the NodePool buy: when all pods leave at once they can do so by size,
+    which is how it was reckoned where they land.
+    """
     growing = joint.growing(ground)
-    short = [move for move in short if growing.isdisjoint(move.pools)]
-    if not short:
+    able = [move for move in able if growing.isdisjoint(move.pools)]
+    if not able:
         return
-    bought = joint.weigh(short, ground)
+    if held := _held(able, ground):
+        made.wakes += [hold.until for hold in held if hold.until is not None]
+        return
+    bought = joint.weigh(able, ground)
     if isinstance(bought, str):
         # Without the least of them the others may still be right.
-        made.commands += _call_off(short[-1], "NoPlace", bought, ground)
+        made.commands += _call_off(able[-1], "NoPlace", bought, ground)
         made.wakes.append(ground.now + _SOON)
         return
-    for move in short:
+    for move in able:
         weighing = bought.get(move.record.id)
         if weighing is not None:
             made.commands += _conclude(move, open_ones[move.record.reason], ground, weighing)
+
+
+def _held(able: Sequence[Move], ground: Ground) -> list[Hold]:
+    """Why some of the nodes cannot be told now what the others are told, as after a write that was refused.
+
+    They would go some seconds later, and find the room taken that was meant for their pods.
+    """
+    keys = (f"NodeClaim/{s.claim_name}" for move in able for s in move.staying)
+    holds = ground.snapshot.holds
+    return [h for key in keys if (h := holds.get(key)) and ground.now - h.since < _MARKING]
 
 
 def _has_places(move: Move, ground: Ground) -> bool:

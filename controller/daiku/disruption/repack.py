@@ -120,7 +120,7 @@ def ranked(world: WhatIf, movable: Sequence[Movable]) -> list[Movable]:
 def _solved(asked: Keeping, gone: Mask) -> tuple[float, Outcome]:
     """What it would cost if these went, moves and what landings go wrong included, and how."""
     names = frozenset(m.name for m, goes in zip(asked.movable, gone, strict=True) if goes)
-    outcome = asked.world.without(names, closed=asked.closed - names)
+    outcome = asked.world.without(names, closed=asked.closed - names, landed=True)
     if outcome.refusal is not None:
         return np.inf, outcome
     kept = float(asked.price[~gone].sum()) + float(asked.moving[gone].sum())

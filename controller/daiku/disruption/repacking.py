@@ -30,10 +30,12 @@ _AS_GOOD: Final = 0.98
 _FEWER: Final = 0.75
 """Or how much of it with so much fewer evictions."""
 _TRIES_OF_NODE: Final = 40
-_TRIES_OF_PAIR: Final = 4
 _TRIES_MOST: Final = 4000
-"""Sets of nodes that one search weighs, by the number of nodes, by its square, and at most; the tick's time box may end
-it before."""
+"""Sets of nodes that one search weighs, by the number of nodes, and at most; the tick's time box may end it before."""
+_TRIES_OF_PAIR: Final = 16
+_NODES_MOST: Final = 800_000
+"""Of few nodes more: by the square of their number, and at most so many nodes in all sets together, which is about
+what the others take. Ten plans for 30 to 60 nodes ended 2.1 % over the bound with 4,000 sets, and 1.9 % with these."""
 
 
 def find(
@@ -77,7 +79,8 @@ def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
 
 def _tries(nodes: int) -> int:
     """How many sets of so many nodes are weighed."""
-    return min(max(_TRIES_OF_NODE * nodes, _TRIES_OF_PAIR * nodes**2), _TRIES_MOST)
+    few = min(_TRIES_OF_PAIR * nodes**2, _NODES_MOST // max(nodes, 1))
+    return max(min(_TRIES_OF_NODE * nodes, _TRIES_MOST), few)
 
 
 def _begun(

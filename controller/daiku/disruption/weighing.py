@@ -113,7 +113,12 @@ class Together:
     _made_usd_per_hour: float = 0.0
 
     def weigh(
-        self, nodes: Sequence[StateNode], made: Sequence[StateNode] = (), slack: float = 0.0
+        self,
+        nodes: Sequence[StateNode],
+        made: Sequence[StateNode] = (),
+        slack: float = 0.0,
+        *,
+        landed: bool = False,
     ) -> Weighing:
         """Whether the pods fit elsewhere and on any number of new nodes that are clearly cheaper than these together.
 
@@ -121,6 +126,7 @@ class Together:
             nodes: Nodes that would go.
             made: Nodes that were made for them already, and are paid for.
             slack: Share by which pods are taken for larger than they are.
+            landed: Whether nodes that are open are filled as kube-scheduler does it.
         """
         names, there, known = _names(nodes), _names(made), self.world.usd_per_hour
         price = sum(known.get(name, 0.0) for name in names)
@@ -135,6 +141,7 @@ class Together:
             + (price - moving) / payback.friction(moving),
             closed=self.ground.unquiet() - gone - there,
             slack=slack,
+            landed=landed,
         )
         refused = _refused(outcome)
         if refused is not None:

@@ -16,11 +16,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, DeletePod, Evict
-from daiku.model import resources, taints
+from daiku.model import labels, resources, taints
+from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
+MARKS: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
+"""Labels that a Node gets before its pods leave."""
 STUCK: Final = timedelta(minutes=1)
 """A pod that should have ended this long ago is not waited for: its kubelet does not answer."""
 _FIRST: Final = timedelta(seconds=3)
@@ -28,6 +31,8 @@ _FIRST: Final = timedelta(seconds=3)
 take a second to make successors, and times of deletion are whole seconds."""
 _LANDING: Final = timedelta(seconds=6)
 """How long they do so while these have not all been placed."""
+_GATHERING: Final = timedelta(seconds=2)
+"""How long pods wait until other nodes that go at the same time can be emptied as well."""
 FORCEFUL: Final = "Forceful Termination"
 """Why pods are evicted from a node that nobody chose to disrupt (Karpenter's words)."""
 
@@ -76,9 +81,9 @@ def in_turn(
 ) -> tuple[list[Command], list[datetime]]:
     """The same with evictions in the order that suits kube-scheduler, and when to look at those again that wait.
 
-    It places pods one by one as they come: a small pod finds room after a large one, and not the other way. Pods that
-    are to go to nodes which are closed until they wait would take the room elsewhere that was meant for others; so
-    these others leave first, and are given a moment to land.
+    It places pods one by one as they come: a small pod finds room after a large one, and not the other way. So nodes
+    that go at the same time are emptied together. Pods that are to go to nodes which are closed until they wait would
+    take the room elsewhere that was meant for others; so these others leave first, and are given a moment to land.
     """
     evictions = {c.uid: c for c in commands if isinstance(c, Evict)}
     if len(evictions) < 2:
@@ -90,10 +95,27 @@ def in_turn(
     since = {pod.meta.uid: _began(s, now) for pod, s in leaving if pod.meta.uid in placed}
     least = now - (_LANDING if _are_landing(ranked, placed, snapshot) else _FIRST)
     held = {c.uid: since[c.uid] for c in ranked if c.uid in since and since[c.uid] > least}
+    wakes = [at + wait for at in held.values() for wait in (_FIRST, _LANDING)]
+    if any(s.is_leaving and not _is_told(s) for s in snapshot.state_nodes):
+        began = {pod.meta.uid: _began(s, now) for pod, s in leaving}
+        early = {c.uid: at for c in ranked if (at := began.get(c.uid, now)) > now - _GATHERING}
+        held |= early
+        wakes += [at + _GATHERING for at in early.values()]
     going = iter(c for c in ranked if c.uid not in held)
     kept = [c for c in commands if not (isinstance(c, Evict) and c.uid in held)]
-    wakes = [at + wait for at in held.values() for wait in (_FIRST, _LANDING)]
     return [next(going) if isinstance(c, Evict) else c for c in kept], wakes
+
+
+def is_marked(node: Node) -> bool:
+    """Whether pods and load balancers are kept away from a Node: its pods can be asked to leave."""
+    labelled = all(node.meta.labels.get(key) == value for key, value in MARKS.items())
+    return labelled and taints.includes(node.taints, taints.DISRUPTED)
+
+
+def _is_told(state_node: StateNode) -> bool:
+    """Whether the pods of a node that goes can be asked to leave; one that never came, or is gone, has none."""
+    node = state_node.node
+    return node is None or (node.meta.deleted is not None and is_marked(node))
 
 
 def _are_landing(
@@ -112,9 +134,8 @@ def _began(state_node: StateNode, now: datetime) -> datetime:
 
 
 def _size(pod: Pod) -> float:
-    """About which share of a node it takes: 4 GiB count as much as one cpu."""
-    asked = pod.requests
-    return max(asked.get(resources.CPU, 0) / 1000, asked.get(resources.MEMORY, 0) / 2**32)
+    """About which share of a node it takes."""
+    return max(pod.requests.get(name, 0) / unit for name, unit in resources.SIZES.items())
 
 
 def must_leave(pod: Pod, now: datetime) -> bool:

@@ -47,7 +47,6 @@ _ABANDONED: Final = timedelta(minutes=5)
 _FAILURES: Final = 3
 """How often the cloud must have refused to end an instance before people are told."""
 _EXPIRING: Final = "TerminationGracePeriodExpiring"
-_ZONED: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
 
 
 @dataclass(slots=True)
@@ -169,14 +168,13 @@ def of_node(
 
 def _mark(node: Node) -> PatchNode | None:
     """The command that keeps pods and load balancers away; None when that is done."""
-    labelled = all(node.meta.labels.get(key) == value for key, value in _ZONED.items())
-    if labelled and taints.includes(node.taints, taints.DISRUPTED):
+    if drain.is_marked(node):
         return None
     others = tuple(t for t in node.taints if t.key != labels.DISRUPTED_TAINT)
     return PatchNode(
         name=node.meta.name,
         resource_version=node.meta.resource_version,
-        labels=_ZONED,
+        labels=drain.MARKS,
         taints=(*others, taints.DISRUPTED),
     )
 

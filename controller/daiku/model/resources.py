@@ -18,6 +18,9 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NODES: Final = "nodes"
 """Not a resource of Kubernetes: NodePool limits count nodes by it."""
 
+SIZES: Final = {CPU: 1000, MEMORY: 2**32}
+"""What counts as much as one cpu: a pod is as large as the larger of its shares, and large ones leave first."""
+
 Amounts = Mapping[str, int]
 """Resource name -> amount."""
 

@@ -15,23 +15,29 @@ Source: Karpenter's GetReschedulablePods of deleting nodes. Unlike there, pods w
 makes them anew.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Final
 
 import numpy as np
 
-from daiku.model import condition
+from daiku.model import condition, labels
 from daiku.model.instance_type import Catalogue
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
 from daiku.scheduling import columns, landing, problem
+from daiku.scheduling.columns import Ints
+from daiku.scheduling.problem import Problem
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import record
 
+CLOSED_MOST: Final = timedelta(seconds=30)
+"""How long nodes stay closed at most once the pods are leaving for whom they were made (`disruption.opening`)."""
+_SECOND: Final = timedelta(seconds=1)
+"""Times of creation are whole seconds."""
 KEPT_MOST: Final = timedelta(minutes=5)
 """How long after its deletion the pods of a node have places kept elsewhere."""
 
@@ -61,6 +67,35 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     ]
 
 
+def waits_until(
+    pod: Pod, since: datetime | None, snapshot: Snapshot, now: datetime
+) -> datetime | None:
+    """Until when nothing is bought for a pod that moves, while nodes are closed for others who do; None: it is.
+
+    Not all who have a place on those come for it, and whatever comes up meanwhile makes kube-scheduler try everybody
+    who waits there in vain. Who loses a node that nobody chose to disrupt, as by an interruption, is bought for at
+    once.
+
+    Args:
+        pod: One without a place.
+        since: When its node began to go; None for one that has no node.
+        snapshot: Nodes, and whose pods were asked to leave.
+        now: The time.
+    """
+    if since is not None:
+        state_node = snapshot.by_name.get(pod.node_name)
+        claim = state_node.claim if state_node is not None else None
+        if claim is None or labels.DISRUPTION_COMMAND not in claim.meta.annotations:
+            return None
+    else:
+        evicted = snapshot.past.evictions.get(pod.meta.controller_uid)
+        if evicted is None or (pod.meta.created or now) < evicted[0] - _SECOND:
+            return None
+        since = evicted[1]
+    is_closed = any(s.is_awaiting and not s.is_leaving for s in snapshot.state_nodes)
+    return since + CLOSED_MOST if is_closed and now < since + CLOSED_MOST else None
+
+
 def landed(
     pods: Sequence[Pod],
     snapshot: Snapshot,
@@ -85,20 +120,32 @@ def landed(
         return {}
     nodes = [snapshot.by_name[name] for name in asked.nodes.names]
     is_open = [s.is_initialized and s.node is not None and not s.is_awaiting for s in nodes]
-    ready = np.array([is_open], dtype=np.bool_)
     question = landing.of(
         asked.resources,
-        asked.nodes.free,
-        columns.amounts(asked.resources, [s.used() for s in nodes]),
-        asked.nodes.hostable,
-        asked.requests,
+        free=asked.nodes.free,
+        held=columns.amounts(asked.resources, [s.used() for s in nodes]),
+        hostable=asked.nodes.hostable,
+        requests=asked.requests,
+        kin=_kin(asked, pods, nodes),
     )
-    homes: dict[str, str] = {}
-    for row, (amounts,) in question.landed(asked.counts[None], ready):
-        waiting = iter(asked.counted[row].pods)
-        for node, amount in zip(nodes, amounts.tolist(), strict=True):
-            homes |= dict.fromkeys(islice(waiting, amount), node.name)
-    return homes
+    waiting = {row: asked.counted[row].pods for row in np.flatnonzero(asked.counts).tolist()}
+    found, _ = landing.homes(
+        question, asked.nodes.names, waiting, np.array(is_open, dtype=np.bool_)
+    )
+    return found
+
+
+def _kin(asked: Problem, pods: Sequence[Pod], nodes: Sequence[StateNode]) -> Ints:
+    """Pods that ask for the same as each class on each node, shape (C, H): most often those of its owner."""
+    by_key = {pod.meta.key: pod for pod in pods}
+    classes = [_asks(by_key[each.pods[0]]) if each.pods else () for each in asked.counted]
+    beside = [Counter(_asks(pod) for pod in s.pods if pod.is_active) for s in nodes]
+    kin = [[there[asks] if asks else 0 for there in beside] for asks in classes]
+    return np.array(kin, dtype=np.int64).reshape(len(classes), len(nodes))
+
+
+def _asks(pod: Pod) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(pod.requests.items()))
 
 
 def _moving(state_node: StateNode, budgets: Budgets, now: datetime) -> Iterator[Pod]:

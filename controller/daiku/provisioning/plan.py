@@ -66,12 +66,13 @@ def plan(
     leaves = leaving.find(snapshot, now)
     standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
     since = {each.pod.meta.key: each.since for each in leaves}
+    standing, waits = _without_waiting(standing, since, snapshot, now)
     due_at = _due_at(standing, since, snapshot, settings, now)
     if catalogue.version == 0 or due_at is None or due_at > now:
         return Provisioning(
             placements=standing.placed,
             unschedulable=snapshot.unschedulable,
-            wake_at=due_at if catalogue.version else None,
+            wake_at=_first(due_at, waits) if catalogue.version else None,
         )
     standing = _with_landed(standing, since, snapshot, catalogue)
     asked = problem.build(
@@ -100,8 +101,28 @@ def plan(
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
-        wake_at=now + _RETRY if solved.unschedulable else None,
+        wake_at=_first(now + _RETRY if solved.unschedulable else None, waits),
     )
+
+
+def _first(*times: datetime | None) -> datetime | None:
+    return min((at for at in times if at is not None), default=None)
+
+
+def _without_waiting(
+    standing: Standing,
+    leaving_since: Mapping[str, datetime],
+    snapshot: Snapshot,
+    now: datetime,
+) -> tuple[Standing, datetime | None]:
+    """The same without pods for which nothing is bought yet, and when the first of these is looked at again."""
+    until = {
+        pod.meta.key: at
+        for pod in standing.loose
+        if (at := leaving.waits_until(pod, leaving_since.get(pod.meta.key), snapshot, now))
+    }
+    loose = tuple(pod for pod in standing.loose if pod.meta.key not in until)
+    return replace(standing, loose=loose), min(until.values(), default=None)
 
 
 def _with_landed(

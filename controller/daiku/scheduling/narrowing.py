@@ -6,6 +6,7 @@ only when each of its types is, at the dearest price that a launch could pay.
 Source: Karpenter's WorstLaunchPrice and RemoveInstanceTypeOptionsByPriceAndMinValues.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -72,6 +73,29 @@ def below(
         for each in node.capacity_types
     ]
     return min((each for each in found if each is not None), key=_price, default=None)
+
+
+def all_below(
+    nodes: Sequence[NewNode],
+    types: Mapping[str, Types],
+    usd_per_hour: float,
+    *,
+    min_values_bind: bool,
+) -> tuple[NewNode, ...] | None:
+    """The nodes with types that keep their price together below `usd_per_hour`; None when there is no such choice.
+
+    What is left below is shared out among them, so that it holds for any choice of their types.
+    """
+    total = sum(node.usd_per_hour for node in nodes)
+    kept: list[NewNode] = []
+    for node in nodes:
+        ceiling = usd_per_hour * (node.usd_per_hour / total) if total > 0 else usd_per_hour
+        of_pool = types[node.pool.meta.name]
+        cheaper = below(node, of_pool, ceiling, min_values_bind=min_values_bind)
+        if cheaper is None:
+            return None
+        kept.append(cheaper)
+    return tuple(kept)
 
 
 def _price(node: NewNode) -> float:

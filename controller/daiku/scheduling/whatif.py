@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
@@ -78,6 +79,7 @@ class WhatIf:
         below_usd_per_hour: float | None = None,
         closed: frozenset[str] = frozenset(),
         slack: float = 0.0,
+        landed: bool = False,
     ) -> Outcome:
         """Where the reschedulable pods of the nodes would go.
 
@@ -89,7 +91,9 @@ class WhatIf:
                 comes of them. With it a new node is of one capacity type only, so that a shortage of spot makes the
                 launch fail and does not buy something dearer.
             closed: Other nodes that shall take no pod.
-            slack: Share by which pods are taken for larger than they are, for what kube-scheduler will not fill.
+            slack: Share by which pods are taken for larger than they are, for what will not be filled.
+            landed: Whether room on nodes that are open is filled as kube-scheduler does it, and not as well as can be,
+                where no pod minds company.
 
         Raises:
             KeyError: A name is not that of a node in the snapshot.
@@ -97,19 +101,10 @@ class WhatIf:
         gone = tuple(sorted(names))
         positions = [self._position[name] for name in gone]
         moved = _merged([self._movable.get(name, {}) for name in gone])
-        guests = _merged([self._guests.get(name, {}) for name in gone])
         solved = Solution()
         if moved:
-            shut = self._closed | {
-                self._column[name] for name in (*gone, *closed) if name in self._column
-            }
-            asked = editing.edited(
-                self.whole,
-                # Pods are handed out in this order, so those that wait anyway are the ones to be left over.
-                {row: moved.get(row, ()) + guests.get(row, ()) for row in {**moved, **guests}},
-                closed=np.array(sorted(shut), dtype=np.intp),
-                gone=positions,
-            )
+            rows, shut, homes = self._asking(gone, moved, closed, landed=landed)
+            asked = editing.edited(self.whole, rows, closed=shut, gone=positions)
             if slack:
                 asked = replace(asked, requests=(asked.requests * (1 + slack)).astype(np.int64))
             solved = solver.solve(
@@ -120,8 +115,29 @@ class WhatIf:
                 together=new_nodes_most == 1,
                 stop=self._stop,
             )
+            solved = replace(solved, placements={**solved.placements, **homes})
         pods = tuple(sorted(pod for each in moved.values() for pod in each))
         return self._outcome(gone, pods, solved, new_nodes_most, below_usd_per_hour)
+
+    def _asking(
+        self,
+        gone: Sequence[str],
+        moved: Mapping[int, tuple[str, ...]],
+        closed: frozenset[str],
+        *,
+        landed: bool,
+    ) -> tuple[dict[int, tuple[str, ...]], NDArray[np.intp], dict[str, str]]:
+        """Pods to be placed by class, indices of nodes that take none of them, and nodes of pods that land anyway."""
+        guests = _merged([self._guests.get(name, {}) for name in gone])
+        # Pods are handed out in this order, so those that wait anyway are the ones to be left over.
+        rows = {row: moved.get(row, ()) + guests.get(row, ()) for row in {**moved, **guests}}
+        shut = self._closed | {self._column[n] for n in (*gone, *closed) if n in self._column}
+        homes: dict[str, str] = {}
+        if landed and self.whole.topology is None:
+            takers = self.takers(frozenset((*gone, *closed)))
+            homes, rows = landing.homes(self.landing(takers), takers, rows)
+            shut |= {self._column[name] for name in takers}
+        return rows, np.array(sorted(shut), dtype=np.intp), homes
 
     def are_placed(self, pods: Iterable[str]) -> bool:
         """Whether all these pods, which wait or will, have room on nodes that are ready, beside all others that do."""
@@ -175,16 +191,16 @@ class WhatIf:
         # A class may go wherever it may when it has given up what it merely prefers.
         hostable: Mask = np.zeros_like(whole.nodes.hostable)
         np.logical_or.at(hostable, whole.origin, whole.nodes.hostable)
-        held = np.array([self.requests_of(self.pods_on(n)) for n in names], dtype=np.int64)
+        there = np.array([self.counts_of(self.pods_on(n)) for n in names], dtype=np.int64)
+        kin = there.reshape(len(names), len(whole.counts)).T
         rooms = [self._room_of(node) for node in new_nodes]
         return landing.of(
             whole.resources,
-            np.column_stack([whole.nodes.free[:, chosen], *(room for room, _ in rooms)]),
-            np.column_stack(
-                [held.reshape(len(names), len(whole.resources)).T, *(0 * room for room, _ in rooms)]
-            ),
-            np.column_stack([hostable[:, chosen], *(lets_in for _, lets_in in rooms)]),
-            whole.requests,
+            free=np.column_stack([whole.nodes.free[:, chosen], *(room for room, _ in rooms)]),
+            held=np.column_stack([whole.requests @ kin, *(0 * room for room, _ in rooms)]),
+            hostable=np.column_stack([hostable[:, chosen], *(lets_in for _, lets_in in rooms)]),
+            requests=whole.requests,
+            kin=np.column_stack([kin, *(0 * whole.counts for _ in rooms)]),
         )
 
     def _room_of(self, node: NewNode) -> tuple[Ints, Mask]:
@@ -235,7 +251,8 @@ class WhatIf:
                 reason="TooManyNewNodes", new_nodes=len(made), new_nodes_most=new_nodes_most
             )
         elif below is not None and made:
-            cheaper = self._below(made, below)
+            bind = self.settings.min_values_policy == "Strict"
+            cheaper = narrowing.all_below(made, self._types, below, min_values_bind=bind)
             if cheaper is None:
                 least = sum(node.usd_per_hour for node in made)
                 refusal = Refusal(
@@ -253,23 +270,6 @@ class WhatIf:
             gone_usd_per_hour=sum(self.usd_per_hour.get(name, 0.0) for name in gone),
             order=solved.order,
         )
-
-    def _below(self, made: tuple[NewNode, ...], below: float) -> tuple[NewNode, ...] | None:
-        """The nodes with the types that keep their price together below `below`; None when there is no such choice.
-
-        What is left below is shared out among them, so that it holds for any choice of their types.
-        """
-        bind = self.settings.min_values_policy == "Strict"
-        total = sum(node.usd_per_hour for node in made)
-        kept: list[NewNode] = []
-        for node in made:
-            ceiling = below * (node.usd_per_hour / total) if total > 0 else below
-            types = self._types[node.pool.meta.name]
-            cheaper = narrowing.below(node, types, ceiling, min_values_bind=bind)
-            if cheaper is None:
-                return None
-            kept.append(cheaper)
-        return tuple(kept)
 
 
 def prepare(

@@ -1,5 +1,9 @@
-"""Who leaves first when many pods move at once: the large ones, and those that are to land on nodes that are open."""
+"""Who leaves first when many pods move at once: the large ones, and those that are to land on nodes that are open.
 
+Nodes that go at the same time are emptied together, so that it is the large ones of all of them.
+"""
+
+from dataclasses import replace
 from datetime import timedelta
 
 from tests import build
@@ -9,16 +13,22 @@ from daiku.commands import Command, CreateNodeClaim, Evict
 from daiku.events import Seen
 from daiku.lifecycle import drain
 from daiku.model import labels, taints
+from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.state.snapshot import Snapshot
 
 SIZES = {"small": "100m", "large": "2", "kept-small": "200m", "kept-large": "3"}
 
 
+def marked(node: Node) -> Node:
+    """The Node with all that keeps pods and load balancers away."""
+    return replace(node, meta=replace(node.meta, labels={**node.meta.labels, **drain.MARKS}))
+
+
 def leaving(*extra: Pod, after: timedelta = timedelta()) -> tuple[list[Command], Snapshot]:
     """A node that goes, and evictions of its pods; for two of them a closed node has places."""
     claim = build.node_claim("default-old", deleted=NOW)
-    node = build.node("node-old", claim=claim, deleted=NOW, taints=[taints.DISRUPTED])
+    node = marked(build.node("node-old", claim=claim, deleted=NOW, taints=[taints.DISRUPTED]))
     pods = [build.pod(name, cpu=cpu, node="node-old") for name, cpu in SIZES.items()]
     new = build.node_claim("default-new", annotations={labels.AWAITING_PODS: "true"})
     fresh = build.node("node-new", claim=new, taints=[taints.AWAITING_PODS])
@@ -62,3 +72,32 @@ def test_nobody_is_waited_for_longer_than_some_seconds() -> None:
     evictions, snapshot = leaving(after=timedelta(seconds=7))
 
     assert turn(evictions, snapshot) == (["kept-large", "large", "kept-small", "small"], False)
+
+
+def beside(after: timedelta, *, told: bool) -> tuple[list[str], bool]:
+    """The same with another node that goes, which has begun to or not yet."""
+    evictions, _ = leaving()
+    other = build.node_claim("default-other", deleted=NOW)
+    machine = build.node("node-other", claim=other, deleted=NOW, taints=[taints.DISRUPTED])
+    machine = marked(machine) if told else machine
+    claim = build.node_claim("default-old", deleted=NOW)
+    node = marked(build.node("node-old", claim=claim, deleted=NOW, taints=[taints.DISRUPTED]))
+    pods = [build.pod(name, cpu=cpu, node="node-old") for name, cpu in SIZES.items()]
+    objects = [claim, node, other, machine, *pods, build.node_pool(), build.node_class()]
+    return turn(evictions, build.cluster(*objects).snapshot(NOW + after))
+
+
+def test_pods_wait_until_other_nodes_that_go_have_begun_to() -> None:
+    at_once = timedelta(seconds=0.5)
+
+    assert beside(at_once, told=False) == ([], True)
+    assert beside(at_once, told=True)[0] == ["kept-large", "large", "kept-small", "small"]
+
+
+def test_they_do_not_wait_longer_than_two_seconds_for_them() -> None:
+    assert beside(timedelta(seconds=2), told=False)[0] == [
+        "kept-large",
+        "large",
+        "kept-small",
+        "small",
+    ]

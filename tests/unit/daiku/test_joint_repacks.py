@@ -9,11 +9,11 @@ from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
-from daiku.commands import DeleteNodeClaim, PatchNode
+from daiku.commands import DeleteNodeClaim, PatchNode, PatchNodeClaim
 from daiku.disruption import joint, moves, progress, record
 from daiku.disruption.ground import Ground
 from daiku.disruption.record import Record
-from daiku.events import Object
+from daiku.events import Done, Object
 from daiku.model import labels
 from daiku.model.condition import Condition
 from daiku.model.instance_type import Catalogue
@@ -66,6 +66,27 @@ def uneven(count: int) -> list[Object]:
     ]
 
 
+@pytest.mark.parametrize("is_written", [False, True])
+def test_all_nodes_that_are_repacked_together_go_at_once(is_written: bool) -> None:
+    """Those that need no new node wait for those that do, and all for one that cannot be told yet what others are."""
+    made = world(*uneven(16), pool=allows("100%"))
+    write = PatchNodeClaim(name="default-00001", resource_version="")
+    times: dict[str, int] = {}
+    for second in range(120):
+        if is_written and second == 38:
+            made.cluster.begin(write, made.now)
+        if is_written and second == 44:
+            made.cluster.apply(Done(write, made.now))
+        made.run(1)
+        gone = [c.name for c in made.last.commands if isinstance(c, DeleteNodeClaim)]
+        times |= {name: times.get(name, second) for name in gone}
+
+    assert len(times) == 12
+    (at,) = {*times.values()}
+    assert at >= 44 if is_written else at == 40
+    assert write.name in times
+
+
 def written(made: Moving) -> list[tuple[str, Record]]:
     """NodeClaims that take part in moves, and what is written on them."""
     found = ((claim.meta.name, record.read(claim)) for claim in made.all(NodeClaim))
@@ -102,6 +123,8 @@ def test_nodes_that_a_repack_under_way_counts_on_are_left_alone_until_it_is_over
         told |= {k.node_claim: None for k in made.last.report.kept if k.reason == "Waits"}
     assert told
     assert going.isdisjoint(told)
+    # Pods are put elsewhere here than kube-scheduler would, so that one may have to wait for a node of its own.
+    made.run(60)
     settled(made)
 
 

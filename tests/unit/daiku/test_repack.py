@@ -145,7 +145,7 @@ def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() ->
     assert many.of(dear) == pytest.approx(2 * many.of(plain))
     assert single.of(plain) == pytest.approx(10 * many.of(plain), rel=0.01)
     quick = payback.Costs(world, {"uid-owner": 1}, {"uid-owner": timedelta(seconds=20)})
-    assert quick.of(plain) == pytest.approx(single.of(plain) * 80 / 120)
+    assert quick.of(plain) == pytest.approx(single.of(plain) * 140 / 180)
     assert payback.weight(replace(plain, priority=2**25)) == 2.0
     assert payback.weight(build.pod(annotations={labels.POD_DELETION_COST: "nan"})) == 1.0
 

@@ -51,6 +51,32 @@ def test_pods_go_to_the_room_that_other_nodes_have() -> None:
     assert outcome.usd_per_hour_after == pytest.approx(PRICE_4X)
 
 
+def test_nodes_that_are_open_can_be_filled_as_kube_scheduler_does_it() -> None:
+    """3 + 3 and 2 + 2 + 2 would do; put where there is the most room they do not."""
+    asked = world(
+        *machine("a", cpu="16", memory="64Gi"),
+        *machine("b", cpu="6", memory="64Gi"),
+        *machine("c", cpu="6", memory="64Gi"),
+        *(build.pod(f"large-{n}", cpu="3", node="node-a") for n in range(2)),
+        *(build.pod(f"small-{n}", cpu="2", node="node-a") for n in range(3)),
+    )
+
+    packed = asked.without(frozenset({"node-a"}))
+    landed = asked.without(frozenset({"node-a"}), landed=True)
+
+    assert (len(packed.placements), packed.new_nodes) == (5, ())
+    (made,) = landed.new_nodes
+    assert made.pods == ("default/small-2",)
+    on = [
+        sorted(p for p, n in landed.placements.items() if n == node)
+        for node in ("node-b", "node-c")
+    ]
+    assert on == [
+        ["default/large-0", "default/small-0"],
+        ["default/large-1", "default/small-1"],
+    ]
+
+
 def test_asking_changes_nothing() -> None:
     asked = world(*machine("a"), *machine("b"), build.pod("web-1", cpu="3", node="node-a"))
 
