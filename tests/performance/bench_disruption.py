@@ -36,7 +36,7 @@ from daiku.state.snapshot import Snapshot
 
 STEADY: Final = timedelta(minutes=10)
 """How long a cluster with nothing to gain is watched."""
-MOVE_USD_PER_HOUR = (0.0, 0.01, 0.02, 0.1, 0.13)
+MOVE_USD_PER_HOUR = (0.0, 0.01, 0.02, 0.1, 0.14)
 """What moving a pod costs over the horizon; a pod of the mix costs about 0.06."""
 
 
