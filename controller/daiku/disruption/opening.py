@@ -22,6 +22,7 @@ from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.scheduling import nominating
 from daiku.scheduling.solution import NewNode
+from daiku.state.places import OPEN_AFTER
 from daiku.state.statenode import StateNode
 
 REST: Final = timedelta(seconds=3)
@@ -30,8 +31,6 @@ takes a ReplicaSet a second or two when there are hundreds."""
 PATIENCE: Final = timedelta(seconds=15)
 """How long they wait for pods that have not left yet, because of their budgets or of pods that leave before them; and
 how long a pod that waits may be kept waiting for others that still come."""
-OPEN_AFTER: Final = timedelta(seconds=30)
-"""After this they are opened whoever is nominated."""
 CLOSED_MOST: Final = timedelta(minutes=5)
 """How long one that is ready stays closed while others are still coming up."""
 QUIET: Final = timedelta(seconds=3)

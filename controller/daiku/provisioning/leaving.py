@@ -30,12 +30,11 @@ from daiku.model.pod import Pod
 from daiku.scheduling import columns, landing, problem
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.problem import Problem
+from daiku.state.places import OPEN_AFTER
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import record
 
-CLOSED_MOST: Final = timedelta(seconds=30)
-"""How long nodes stay closed at most once the pods are leaving for whom they were made (`disruption.opening`)."""
 _SECOND: Final = timedelta(seconds=1)
 """Times of creation are whole seconds."""
 KEPT_MOST: Final = timedelta(minutes=5)
@@ -93,7 +92,7 @@ def waits_until(
             return None
         since = evicted[1]
     is_closed = any(s.is_awaiting and not s.is_leaving for s in snapshot.state_nodes)
-    return since + CLOSED_MOST if is_closed and now < since + CLOSED_MOST else None
+    return since + OPEN_AFTER if is_closed and now < since + OPEN_AFTER else None
 
 
 def landed(

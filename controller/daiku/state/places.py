@@ -17,6 +17,8 @@ from daiku.state.statenode import StateNode
 
 SUCCESSION: Final = timedelta(seconds=5)
 """How long the successor of a pod that has gone is waited for: ReplicaSets need a second or two to make hundreds."""
+OPEN_AFTER: Final = timedelta(seconds=30)
+"""Nodes that are kept closed for pods that move open this long after the first of them was asked to leave."""
 
 _Kin = tuple[str, tuple[tuple[str, int], ...]]
 

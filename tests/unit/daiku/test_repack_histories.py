@@ -15,13 +15,14 @@ from tests.unit.daiku.moving_world import Moving, running, world
 
 from daiku import commands
 from daiku.commands import Command
-from daiku.disruption import opening, record
+from daiku.disruption import record
 from daiku.events import Object
 from daiku.model.budget import Budget
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
 from daiku.state.past import RESIDENCY
+from daiku.state.places import OPEN_AFTER
 
 OLD = build.NOW - timedelta(hours=2)
 SIZES = {"c-4x": "4", "c-8x": "8", "c-16x": "16"}
@@ -118,7 +119,7 @@ def test_whatever_happens_in_the_middle_the_cluster_is_whole_and_no_dearer(seed:
         waits.update(pod.meta.name for pod in made.all(Pod) if not pod.node_name)
     if fault in {nothing, never_ready, budget_closes, leader_changes}:
         # As long as it takes to open the nodes that were made for them, and never until one is bought.
-        assert max(waits.values(), default=0) <= opening.OPEN_AFTER / timedelta(seconds=1)
+        assert max(waits.values(), default=0) <= OPEN_AFTER / timedelta(seconds=1)
     made.boot = timedelta(seconds=20)
     made.put(pool("100%"))
     made.run(40 * 60, step=10)
