@@ -8,7 +8,7 @@ it never changes and each pod is written once.
 
 Only where it is asked for (`daiku.dev/scale-in-by-node`), because what stays runs on fewer nodes then. Pods that say
 where others of their kind may run keep the choice of their ReplicaSet, which spreads, and so do those that have a
-deletion cost already.
+deletion cost already. Where it is asked no more the costs are taken back.
 
 Source: kubernetes.io/docs/concepts/workloads/controllers/replicaset, pod deletion cost.
 """
@@ -46,18 +46,19 @@ class ScaleIn:
 
 
 def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
-    """Have the pods that came to nodes since then given up with the others there."""
+    """Have pods given up with the others on their nodes where that is asked, and as before where it is no more."""
     # Evictions that a budget refuses rest under the same keys, for as long as it does.
     busy = sum(h.until is None and key.startswith("Pod/") for key, h in snapshot.holds.items())
     room = max(0, AT_ONCE - busy)
     made = ScaleIn()
-    for pod, node in _unwritten(snapshot):
+    for pod, wanted in _unwritten(snapshot):
         due = waking.shared((pod.scheduled or now) + REST, REST)
+        if f"Pod/{pod.meta.key}" in snapshot.holds:
+            continue
         if due > now:
             made.wakes.append(due)
         elif len(made.commands) < room:
-            cost = str(cost_on(node))
-            made.commands.append(PatchPod.with_deletion_cost(pod.meta, cost))
+            made.commands.append(PatchPod.with_deletion_cost(pod.meta, wanted))
         else:
             made.wakes.append(now + _AGAIN)
             break
@@ -69,8 +70,8 @@ def cost_on(node: str) -> int:
     return -1 - crc32(node.encode()) % PLACES
 
 
-def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
-    """Pods that are to get a deletion cost, and their nodes."""
+def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str | None]]:
+    """Pods whose deletion cost is not what is asked for, and what it is to be; None: none."""
     asking = Asking.of(snapshot, labels.SCALE_IN_BY_NODE)
     acting = {
         p.meta.name: True
@@ -78,28 +79,31 @@ def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
         if p.disruption_mode not in {"dry-run", "paused"}
     }
     for state_node in snapshot.state_nodes:
-        able = _able(state_node)
-        if not able or state_node.is_leaving or state_node.nodepool not in acting:
+        pool = state_node.nodepool
+        if state_node.is_leaving or pool not in acting:
             continue
-        for pod in able:
-            if f"Pod/{pod.meta.key}" not in snapshot.holds and asking.asks(
-                pod, state_node.nodepool
-            ):
-                yield pod, state_node.name
+        without, with_ours = _able(state_node)
+        wanted = str(cost_on(state_node.name)) if without else None
+        yield from ((pod, wanted) for pod in without if asking.asks(pod, pool))
+        yield from ((pod, None) for pod in with_ours if not asking.asks(pod, pool))
 
 
 @memo.by_identity(16_384)
-def _able(state_node: StateNode) -> tuple[Pod, ...]:
-    """Pods on a node of ours that may be given a deletion cost; most often nobody asks, or all have one."""
+def _able(state_node: StateNode) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+    """Pods on a node of ours that may be given a deletion cost, and those that have been."""
     if state_node.claim is None:
-        return ()
-    return tuple(pod for pod in state_node.pods if _is_able(pod))
+        return (), ()
+    ours = str(cost_on(state_node.name))
+    costs = [(p, p.meta.annotations.get(labels.POD_DELETION_COST)) for p in state_node.pods]
+    return (
+        tuple(pod for pod, cost in costs if cost is None and _is_able(pod)),
+        tuple(pod for pod, cost in costs if cost == ours and pod.is_active),
+    )
 
 
 def _is_able(pod: Pod) -> bool:
     return (
         pod.is_active
-        and labels.POD_DELETION_COST not in pod.meta.annotations
         and any(o.controller and o.kind == "ReplicaSet" for o in pod.meta.owners)
         and not (
             pod.spread

@@ -135,6 +135,29 @@ def test_nothing_is_written_unasked() -> None:
     assert written(*running("a"), build.pod(node="node-a"), asked=unasked) == []
 
 
+def test_costs_are_taken_back_where_it_is_asked_no_more_and_those_of_others_are_left() -> None:
+    ours = {labels.POD_DELETION_COST: str(scale_in.cost_on("node-a"))}
+    theirs = {labels.POD_DELETION_COST: "5"}
+    pods = (
+        build.pod("ours", node="node-a", annotations=ours),
+        build.pod("asks", node="node-a", annotations=ours | ASKS),
+        build.pod("theirs", node="node-a", annotations=theirs),
+    )
+    (command,) = written(*running("a"), *pods, asked=pool())
+    assert command == PatchPod.with_deletion_cost(pods[0].meta, None)
+
+
+def test_asked_and_asked_no_more_every_pod_is_as_it_was() -> None:
+    there = full(*(build.pod(f"a{i}", node="node-a", cpu="900m") for i in range(4)))
+    there.run(5)
+    assert costs(there.all(Pod)) == {"node-a": {str(scale_in.cost_on("node-a"))}}
+    there.put(pool())
+    there.run(65)
+    assert costs(there.all(Pod)) == {"node-a": {None}}
+    there.run(60)
+    assert sum(line.startswith("PatchPod") for line in there.log) == 8
+
+
 @pytest.mark.parametrize("mode", ["dry-run", "paused"])
 def test_nothing_is_written_on_nodes_of_a_nodepool_that_does_not_act(mode: str) -> None:
     asked = pool(**ASKS, **{labels.DISRUPTION_MODE: mode})
