@@ -71,7 +71,7 @@ class Invariants:
     trusted: str = ""
     """Who held the Lease when it went back to what it was; until somebody writes it again."""
     forgotten: str = ""
-    """Who held the Lease when a restore last took it away altogether."""
+    """Who held the Lease when a restore last took it away, or took renewals back."""
     begun: int = 0
     """How many were begun; announcements do not count."""
 
@@ -103,10 +103,13 @@ class Invariants:
             self.pools.see(change.key, new["spec"])
         elif change.plural == LEASES:
             self.trusted = (self.trusted or _holder(old)) if change.actor == ETCD else ""
-            if new is None and change.actor == ETCD:
+            if change.actor == ETCD:
                 self.forgotten = self.trusted
         elif change.plural == CLAIMS:
-            if new is None and old is not None and change.actor not in {"people", ETCD}:
+            if new is None and old is not None and change.actor == "people":
+                # Whatever becomes of its instance is their doing.
+                self.pools.forget(old["metadata"]["uid"])
+            elif new is None and old is not None and change.actor != ETCD:
                 self._check_end(old)
             elif old is None and new is not None and change.actor.startswith("daiku"):
                 self.pools.check_limits(new)
@@ -133,7 +136,8 @@ class Invariants:
     def _is_fresh(self) -> bool:
         """Whether a backup was restored so lately that who led then may believe that it still does.
 
-        Of a Lease that is not there nobody can know that it was held: another one takes it at once.
+        Of a Lease that is not there nobody can know that it was held: another one takes it at once. Nor does anybody
+        know of renewals that were taken back before they were read: it runs out early.
         """
         return self.world.clock.seconds - self.restored < lease.DURATION_SECONDS
 

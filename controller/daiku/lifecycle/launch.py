@@ -34,7 +34,8 @@ def advance(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Se
     if claim.provider_id:
         draft.set("Launched", "True")
     elif launched is not None:
-        draft.labels |= {**launched.labels, **claim.meta.labels}
+        # A label may be left of an instance that went before its launch was written down.
+        draft.labels |= launched.labels
         draft.annotations |= launched.annotations
         draft.provider_id = launched.provider_id
         draft.image_id = launched.image_id

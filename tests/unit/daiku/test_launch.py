@@ -137,15 +137,16 @@ def test_what_was_launched_is_written_down() -> None:
     assert launched.status == "True"
 
 
-def test_the_claim_s_own_labels_win_over_the_cloud_s() -> None:
+def test_what_the_cloud_made_wins_over_labels_that_are_left_of_an_instance_before_it() -> None:
+    """Labels were written, the rest was not, and the instance ended: the next is another (simulated seed 5951)."""
     claim = build.node_claim(launched=False, registered=False, initialized=False)
-    named = {**claim.meta.labels, labels.ZONE: "mine"}
-    cluster = cluster_of(answers.relabelled(claim, named))
+    left = {**claim.meta.labels, labels.ZONE: "zone-z", "example.com/team": "mine"}
+    cluster = cluster_of(answers.relabelled(claim, left))
     cluster.apply(Launched("default-aaaaa", answers.launched()))
 
     (patch,) = [c for c in commands(cluster) if isinstance(c, PatchNodeClaim)]
 
-    assert patch.labels == {labels.INSTANCE_TYPE: "c-4x"}
+    assert patch.labels == {labels.INSTANCE_TYPE: "c-4x", labels.ZONE: "zone-a"}
 
 
 @pytest.mark.parametrize(
