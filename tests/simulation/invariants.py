@@ -106,11 +106,11 @@ class Invariants:
             if change.actor == ETCD:
                 self.forgotten = self.trusted
         elif change.plural == CLAIMS:
-            if new is None and old is not None and change.actor == "people":
-                # Whatever becomes of its instance is their doing.
+            if new is None and old is not None and change.actor != ETCD:
                 self.pools.forget(old["metadata"]["uid"])
-            elif new is None and old is not None and change.actor != ETCD:
-                self._check_end(old)
+                if change.actor != "people":
+                    # Whatever becomes of an instance whose claim people removed is their doing.
+                    self._check_end(old)
             elif old is None and new is not None and change.actor.startswith("daiku"):
                 self.pools.check_limits(new)
 
@@ -278,7 +278,6 @@ class Invariants:
     def _check_end(self, claim: Json) -> None:
         """A NodeClaim is gone: nothing of it may be left."""
         meta = claim["metadata"]
-        self.pools.forget(meta["uid"])
         named = claim["status"].get("providerID")
         live = [
             m.id

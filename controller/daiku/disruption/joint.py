@@ -52,34 +52,31 @@ def unsettled(ground: Ground) -> frozenset[str]:
     )
 
 
-def weigh(short: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
+def weigh(able: Sequence[Move], ground: Ground) -> Mapping[str, Weighing] | str:
     """What each of these moves does now, by its id, those left out that wait for others' nodes; or why all are wrong.
 
     Args:
-        short: Moves of which all replacements are there and not all pods have room, the oldest first.
+        able: Moves of which all replacements are there, the oldest first.
         ground: This tick's view.
     """
-    nodes = [s for move in short for s in move.staying]
-    made = [s for move in short for s in move.replacements]
+    nodes = [s for move in able for s in move.staying]
+    made = [s for move in able for s in move.replacements]
     others = ground.members - {s.claim_name for s in nodes}
-    world = ground.world_with(others)
-    right = {move.record.id: Weighing() for move in short}
-    if (
-        made
-        and world.whole.topology is None
-        and not _homeless(nodes, made, (), (world, ground), awaits=False)
-    ):
+    together = Together(ground.world_with(others), ground)
+    right = {move.record.id: Weighing() for move in able}
+    is_plain = together.world.whole.topology is None
+    if made and is_plain and not _homeless(nodes, made, (), together, awaits=False):
         return right
-    weighing, lost = _what_to_make(nodes, made, world, ground)
+    weighing, lost = _what_to_make(nodes, made, together)
     if weighing.refusal:
         return weighing.refusal
     if not weighing.new_nodes:
         return right
-    if not made and (against := _loss(nodes, weighing, lost, world, ground)):
+    if not made and (against := _loss(nodes, weighing, lost, together)):
         return against
     pods_of = {
         move.record.id: dict.fromkeys(p.meta.key for s in move.staying for p in s.reschedulable)
-        for move in short
+        for move in able
     }
     shares: dict[str, list[NewNode]] = {}
     for node in weighing.new_nodes:
@@ -97,62 +94,62 @@ def objection(nodes: Sequence[StateNode], ground: Ground) -> str:
 
     What is begun and called off each time keeps pods away from these nodes for nothing, and begins again.
     """
-    world = ground.world()
-    weighing, lost = _what_to_make(nodes, (), world, ground)
+    together = Together(ground.world(), ground)
+    weighing, lost = _what_to_make(nodes, (), together)
     if weighing.refusal or not weighing.new_nodes:
         return weighing.refusal
-    return _loss(nodes, weighing, lost, world, ground)
+    return _loss(nodes, weighing, lost, together)
 
 
 def _what_to_make(
-    nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
+    nodes: Sequence[StateNode], made: Sequence[StateNode], together: Together
 ) -> tuple[Weighing, float]:
     """What these nodes become, and what pods would cost that find no room even so.
 
     Nodes that stay closed until pods wait for them are made for those who find no room elsewhere. Where one node will
     do that is open at once nobody has to wait.
     """
-    landed = Together(world, ground).weigh(nodes, made, landed=True)
-    can_wait = opening.may_wait(nodes, ground) and all(map(opening.is_plain, landed.new_nodes))
+    landed = together.weigh(nodes, made, landed=True)
+    can_wait = opening.may_wait(nodes, together.ground) and all(
+        map(opening.is_plain, landed.new_nodes)
+    )
     if landed.refusal or not can_wait:
-        return _with_slack(nodes, made, world, ground)
+        return _with_slack(nodes, made, together)
     if not landed.new_nodes:
         return landed, 0.0
     if len(made) + len(landed.new_nodes) < SEVERAL:
-        weighing, lost = _with_slack(nodes, made, world, ground)
+        weighing, lost = _with_slack(nodes, made, together)
         if not (weighing.refusal or lost) and len(made) + len(weighing.new_nodes) < SEVERAL:
             return weighing, lost
-    lost = _homeless(nodes, made, landed.new_nodes, (world, ground), awaits=True)
+    lost = _homeless(nodes, made, landed.new_nodes, together, awaits=True)
     return replace(landed, awaits_pods=True), lost
 
 
 def _with_slack(
-    nodes: Sequence[StateNode], made: Sequence[StateNode], world: WhatIf, ground: Ground
+    nodes: Sequence[StateNode], made: Sequence[StateNode], together: Together
 ) -> tuple[Weighing, float]:
     """The same with nodes that are open at once: nobody knows who goes there, so there is as much slack as pays."""
-    weighing = Together(world, ground).weigh(nodes, made)
+    weighing = together.weigh(nodes, made)
     if weighing.refusal:
         return weighing, 0.0
-    lost = _homeless(nodes, made, weighing.new_nodes, (world, ground), awaits=False)
+    lost = _homeless(nodes, made, weighing.new_nodes, together, awaits=False)
     for slack in _SLACKS:
         if not (lost and weighing.new_nodes):
             break
-        wider = Together(world, ground).weigh(nodes, made, slack)
+        wider = together.weigh(nodes, made, slack)
         if wider.refusal:
             break
         weighing = wider
-        lost = _homeless(nodes, made, wider.new_nodes, (world, ground), awaits=False)
+        lost = _homeless(nodes, made, wider.new_nodes, together, awaits=False)
     return weighing, lost
 
 
-def _loss(
-    nodes: Sequence[StateNode], weighing: Weighing, lost: float, world: WhatIf, ground: Ground
-) -> str:
+def _loss(nodes: Sequence[StateNode], weighing: Weighing, lost: float, together: Together) -> str:
     """Why it would not pay with the nodes that pods without room would need; empty when it would.
 
     New nodes are as dear here as when it was decided which nodes go: slack must not eat what was to be saved.
     """
-    moving = ground.moving(nodes, world)
+    moving = together.ground.moving(nodes, together.world)
     new = sum(node.usd_per_hour for node in weighing.new_nodes)
     beside = (payback.friction(moving) - 1.0) * new
     if weighing.saves_usd_per_hour > moving + lost + beside:
@@ -167,7 +164,7 @@ def _homeless(
     nodes: Sequence[StateNode],
     made: Sequence[StateNode],
     new_nodes: Sequence[NewNode],
-    asked: tuple[WhatIf, Ground],
+    together: Together,
     *,
     awaits: bool,
 ) -> float:
@@ -177,10 +174,10 @@ def _homeless(
         nodes: Nodes that go.
         made: Nodes that were made for them already.
         new_nodes: Nodes that would be made for them.
-        asked: The what-if in which all others go, and this tick's view.
+        together: With the what-if in which all others go.
         awaits: Whether new nodes stay closed until pods wait for them.
     """
-    world, ground = asked
+    world = together.world
     names = frozenset(s.name for s in nodes)
     closed = [s for s in made if s.is_awaiting]
     awaiting, at_once = (new_nodes, ()) if awaits else ((), new_nodes)
@@ -190,7 +187,9 @@ def _homeless(
     (left,) = question.left_over(world.counts_of(moved)[None])
     if left.any() and (closed or awaiting):
         going = frozenset(moved)
-        places = [_kept(s, going, ground) for s in closed] + [node.pods for node in awaiting]
+        places = [_kept(s, going, together.ground) for s in closed] + [
+            node.pods for node in awaiting
+        ]
         left = _beside(left, world.landing([s.name for s in closed], awaiting), places, world)
     return _NODE_OF_FEW * float(world.bound().worth @ (world.whole.requests @ left))
 

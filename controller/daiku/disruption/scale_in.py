@@ -52,9 +52,9 @@ def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
     room = max(0, AT_ONCE - busy)
     made = ScaleIn()
     for pod, wanted in _unwritten(snapshot):
-        due = waking.shared((pod.scheduled or now) + REST, REST)
         if f"Pod/{pod.meta.key}" in snapshot.holds:
             continue
+        due = waking.shared((pod.scheduled or now) + REST, REST)
         if due > now:
             made.wakes.append(due)
         elif len(made.commands) < room:
@@ -83,8 +83,8 @@ def _unwritten(snapshot: Snapshot) -> Iterator[tuple[Pod, str | None]]:
         if state_node.is_leaving or pool not in acting:
             continue
         without, with_ours = _able(state_node)
-        wanted = str(cost_on(state_node.name)) if without else None
-        yield from ((pod, wanted) for pod in without if asking.asks(pod, pool))
+        name = state_node.name
+        yield from ((pod, str(cost_on(name))) for pod in without if asking.asks(pod, pool))
         yield from ((pod, None) for pod in with_ours if not asking.asks(pod, pool))
 
 

@@ -92,12 +92,12 @@ def in_turn(
     size = {pod.meta.uid: _size(pod) for pod, _ in leaving}
     ranked = sorted(evictions.values(), key=lambda c: (-size.get(c.uid, 0.0), c.key))
     placed = {pod.meta.uid: True for pods in snapshot.places.values() for pod in pods}
-    since = {pod.meta.uid: _began(s, now) for pod, s in leaving if pod.meta.uid in placed}
+    began = {pod.meta.uid: _began(s, now) for pod, s in leaving}
+    since = {uid: at for uid, at in began.items() if uid in placed}
     least = now - (_LANDING if _are_landing(ranked, placed, snapshot) else _FIRST)
     held = {c.uid: since[c.uid] for c in ranked if c.uid in since and since[c.uid] > least}
     wakes = [at + wait for at in held.values() for wait in (_FIRST, _LANDING)]
     if any(s.is_leaving and not _is_told(s) for s in snapshot.state_nodes):
-        began = {pod.meta.uid: _began(s, now) for pod, s in leaving}
         early = {c.uid: at for c in ranked if (at := began.get(c.uid, now)) > now - _GATHERING}
         held |= early
         wakes += [at + _GATHERING for at in early.values()]

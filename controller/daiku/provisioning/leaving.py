@@ -66,10 +66,15 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     ]
 
 
+def are_closed(snapshot: Snapshot) -> bool:
+    """Whether nodes are kept closed for pods that move."""
+    return any(s.is_awaiting and not s.is_leaving for s in snapshot.state_nodes)
+
+
 def waits_until(
     pod: Pod, since: datetime | None, snapshot: Snapshot, now: datetime
 ) -> datetime | None:
-    """Until when nothing is bought for a pod that moves, while nodes are closed for others who do; None: it is.
+    """Until when nothing is bought for a pod that moves, while nodes are closed (`are_closed`) for others; None: it is.
 
     Not all who have a place on those come for it, and whatever comes up meanwhile makes kube-scheduler try everybody
     who waits there in vain. Who loses a node that nobody chose to disrupt, as by an interruption, is bought for at
@@ -91,8 +96,7 @@ def waits_until(
         if evicted is None or (pod.meta.created or now) < evicted[0] - _SECOND:
             return None
         since = evicted[1]
-    is_closed = any(s.is_awaiting and not s.is_leaving for s in snapshot.state_nodes)
-    return since + OPEN_AFTER if is_closed and now < since + OPEN_AFTER else None
+    return since + OPEN_AFTER if now < since + OPEN_AFTER else None
 
 
 def landed(

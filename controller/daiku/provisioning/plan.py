@@ -116,6 +116,8 @@ def _without_waiting(
     now: datetime,
 ) -> tuple[Standing, datetime | None]:
     """The same without pods for which nothing is bought yet, and when the first of these is looked at again."""
+    if not leaving.are_closed(snapshot):
+        return standing, None
     until = {
         pod.meta.key: at
         for pod in standing.loose

@@ -347,9 +347,9 @@ def test_what_was_decided_while_pods_were_leaving_is_decided_anew_when_much_more
             break
 
     assert made.tainted() == []
-    (again,) = (
-        made.last.report.proposals
-    )  # In the same tick: what made it look again is what it found.
+    assert [line for line in made.log if line.endswith("ConsolidationRejected")]
+    # In the same tick: what made it look again is what it found.
+    (again,) = made.last.report.proposals
     assert len(again.claims) == 6
     made.run(240)
     settled(made)
