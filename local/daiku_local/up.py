@@ -17,8 +17,6 @@ from daiku_local.control_plane.commands import Settings
 
 TRIES = 3
 """How often ports are chosen before giving up; losing even one is rare."""
-KUBERNETES_VERSION = "1.34"
-"""Minor version of the control plane that the tool chain pins."""
 REGION = "us-west-2"
 """The AWS region that is played."""
 
@@ -128,7 +126,7 @@ def _plan(folder: Path, chosen: ports.Ports) -> world.World:
         folder=str(folder),
         region=REGION,
         kubernetes_endpoint=f"https://127.0.0.1:{chosen.apiserver}",
-        kubernetes_version=KUBERNETES_VERSION,
+        kubernetes_version=toolchain.kubernetes_version(),
         service_account_issuer=issuer,
         aws_endpoint=f"http://127.0.0.1:{chosen.aws}",
         door_endpoint=f"http://127.0.0.1:{chosen.door}",

@@ -7,6 +7,7 @@ for every checkout. What is made, from what: pins.py. The provider plugins are n
 Daiku's own (local/bin).
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from daiku_local import paths
 from daiku_local.toolchain import locking, pins, progress, recipe, release, source, store
 from daiku_local.toolchain.errors import ToolchainError
 
-__all__ = ["ToolchainError", "Tools", "ensure", "install"]
+__all__ = ["ToolchainError", "Tools", "ensure", "install", "kubernetes_version"]
+
+VARIABLE = "DAIKU_KUBERNETES"
+"""Environment variable that names another minor version of Kubernetes than the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,23 @@ class Tools:
         return path
 
 
+def kubernetes_version() -> str:
+    """Minor version of the control plane, such as "1.36": $DAIKU_KUBERNETES, else the default.
+
+    Raises:
+        ToolchainError: $DAIKU_KUBERNETES names one that is not pinned.
+    """
+    wanted = os.environ.get(VARIABLE) or pins.KUBERNETES_DEFAULT
+    if wanted not in pins.KUBERNETES:
+        raise ToolchainError(
+            tool="kubernetes",
+            problem=f"{VARIABLE} is {wanted!r}",
+            remedy=f"set it to one of {', '.join(pins.KUBERNETES)}, or unset it for "
+            f"{pins.KUBERNETES_DEFAULT}",
+        )
+    return wanted
+
+
 def ensure(report: Callable[[str], None] = progress.to_stderr) -> Tools:
     """Give every tool that Daiku pins, made now if the cache lacks it.
 
@@ -51,7 +72,7 @@ def ensure(report: Callable[[str], None] = progress.to_stderr) -> Tools:
     Raises:
         ToolchainError: One could not be made.
     """
-    return install(pins.BUNDLES, paths.cache_folder(), report)
+    return install(pins.bundles(kubernetes_version()), paths.cache_folder(), report)
 
 
 def install(

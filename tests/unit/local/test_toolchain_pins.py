@@ -28,13 +28,13 @@ DIGITS = {"sha256": 64, "sha512": 128}
 
 
 def test_the_pins_make_every_tool_of_the_laptop_world_once() -> None:
-    names = [name for bundle in pins.BUNDLES for name in bundle.built_tools]
+    names = [name for bundle in pins.bundles() for name in bundle.built_tools]
 
     assert sorted(names) == sorted(NEEDED)
 
 
 def test_only_what_has_a_published_checksum_is_ever_downloaded() -> None:
-    downloadable = {bundle.name for bundle in pins.BUNDLES if bundle.releases}
+    downloadable = {bundle.name for bundle in pins.bundles() if bundle.releases}
 
     assert downloadable == {"etcd", "kubernetes"}
 
@@ -43,7 +43,7 @@ def test_the_environment_has_the_pip_that_the_language_host_runs() -> None:
     assert importlib.util.find_spec("pip") is not None
 
 
-@pytest.mark.parametrize("bundle", pins.BUNDLES, ids=lambda bundle: bundle.name)
+@pytest.mark.parametrize("bundle", pins.bundles(), ids=lambda bundle: bundle.name)
 def test_every_release_has_a_whole_checksum_and_makes_what_a_build_makes(
     bundle: toolchain.recipe.Bundle,
 ) -> None:
@@ -55,7 +55,7 @@ def test_every_release_has_a_whole_checksum_and_makes_what_a_build_makes(
         assert set(release.members.values()) >= set(bundle.built_tools)
 
 
-@pytest.mark.parametrize("bundle", pins.BUNDLES, ids=lambda bundle: bundle.name)
+@pytest.mark.parametrize("bundle", pins.bundles(), ids=lambda bundle: bundle.name)
 def test_every_go_mod_pins_exact_versions(bundle: toolchain.recipe.Bundle) -> None:
     for build in bundle.builds:
         lines = build.files["go.mod"].splitlines()
@@ -94,3 +94,22 @@ def test_a_module_that_cannot_be_had_is_named(tmp_path: Path) -> None:
         go.module_folder(go.find("thing", offline), module, tool="thing", folder=tmp_path)
 
     assert "GOPROXY=off" in str(caught.value)
+
+
+@pytest.mark.parametrize("minor", pins.KUBERNETES)
+def test_every_pinned_minor_version_of_kubernetes_can_be_asked_for(
+    minor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(toolchain.VARIABLE, minor)
+
+    assert toolchain.kubernetes_version() == minor
+    assert pins.bundles(minor)[-1].version.startswith(f"{minor}.")
+
+
+def test_a_version_of_kubernetes_that_is_not_pinned_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(toolchain.VARIABLE, "1.19")
+
+    with pytest.raises(toolchain.ToolchainError, match=r"(?s)1\.19.*1\.34, 1\.35, 1\.36, 1\.37"):
+        toolchain.kubernetes_version()
