@@ -28,9 +28,9 @@ class ControllerSettingsArgs:
 
     log_level: str = "info"
     """Least level of log lines: debug, info, error."""
-    batch_idle_duration: str = "1s"
+    batch_idle_duration: str = "500ms"
     """A batch of pods ends when none came for this long."""
-    batch_max_duration: str = "10s"
+    batch_max_duration: str = "1s"
     """A batch of pods ends after this at the latest."""
     solve_max_duration: str = "2s"
     """The search for cheaper nodes ends after this with the best it has found."""

@@ -78,6 +78,7 @@ def _read_rules() -> list[Rule]:
     return [
         _rule("", core, _READ),
         _rule("apps", ["daemonsets", "deployments", "replicasets", "statefulsets"], _READ),
+        _rule("batch", ["jobs"], _READ),
         _rule("policy", ["poddisruptionbudgets"], _READ),
         _rule("storage.k8s.io", ["csinodes", "storageclasses", "volumeattachments"], _READ),
         _rule("karpenter.sh", ["nodeclaims", "nodepools"], _READ),

@@ -14,6 +14,7 @@ from daiku.model import labels, quick
 from daiku.model.condition import Condition
 from daiku.model.instance_type import LaunchOption
 from daiku.model.meta import Meta
+from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.taints import Taint
 
@@ -123,9 +124,9 @@ class PatchNode:
     annotations: Mapping[str, str | None] | None = None
     taints: tuple[Taint, ...] | None = None
     """The whole list of taints after the change."""
-    taints_before: tuple[Taint, ...] | None = None
-    """What else was looked at is written by name: while its taints are these, a newer version of the Node will do too.
-    None: only this version will."""
+    before: Node | None = None
+    """The Node that was decided on: a newer version of it will do too, as long as the taints that change are where they
+    were. None: only the version above will."""
     nominates: tuple[PodRef, ...] = ()
     """Pods for which kube-scheduler is to try this node first: it is told so before the change is made. A hint: a pod
     that cannot be told is placed like any other."""

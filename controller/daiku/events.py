@@ -20,6 +20,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.pod_owner import Job, ReplicaSet, StatefulSet
 from daiku.model.volume import (
     CsiNode,
     PersistentVolume,
@@ -43,6 +44,9 @@ Object = (
     | StorageClass
     | CsiNode
     | VolumeAttachment
+    | ReplicaSet
+    | StatefulSet
+    | Job
 )
 """Every kind of object that is watched."""
 
@@ -142,6 +146,16 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What a command wrote last of its object; it is known as soon as a watch brings this version or a later one."""
+
+    key: str
+    """Of the command."""
+    version: str
+    """Resource version; empty when nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A command was not carried out, and will not be unless it is planned again."""
 
@@ -165,6 +179,7 @@ Event = (
     | Launched
     | LaunchFailed
     | Inspected
+    | Written
     | Done
     | Failed
 )

@@ -17,10 +17,12 @@ class Settings:
 
     cluster_name: str = ""
     """Name of the EKS cluster; tag and discovery value. Environment CLUSTER_NAME."""
-    batch_idle: timedelta = timedelta(seconds=1)
-    """How long no new pending pod may arrive before a batch is planned. BATCH_IDLE_DURATION, more than 0."""
-    batch_max: timedelta = timedelta(seconds=10)
-    """How long the first pod of a batch waits at most. BATCH_MAX_DURATION, at least the idle duration."""
+    batch_idle: timedelta = timedelta(seconds=0.5)
+    """How long no new pending pod may arrive before a batch is planned; 1 s in Karpenter. BATCH_IDLE_DURATION, more
+    than 0."""
+    batch_max: timedelta = timedelta(seconds=1)
+    """How long the first pod of a batch waits at most; 10 s in Karpenter. Replicas that a workload has announced join
+    the batch before they exist, so a longer wait brings little. BATCH_MAX_DURATION, at least the idle duration."""
     registration_ttl: timedelta = timedelta(minutes=15)
     """How long a launched node may take to register before its claim is given up."""
     launch_ttl: timedelta = timedelta(minutes=5)

@@ -17,7 +17,7 @@ from daiku.provisioning import plan as provisioning
 from daiku.provisioning import static
 from daiku.report import Report
 from daiku.scheduling import audit as scheduling_audit
-from daiku.scheduling import nominating, prices
+from daiku.scheduling import prices
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -40,6 +40,8 @@ def tick(
     settings: Settings,
     now: datetime,
     stop: Stop | None = None,
+    *,
+    hurry: Stop | None = None,
 ) -> Plan:
     """Decide everything that is to be done now.
 
@@ -50,18 +52,18 @@ def tick(
         now: The time.
         stop: Asked every few milliseconds of a search whether the best so far must do: the live loop's time box.
             Without it a search takes the steps that suit its size, so the same arguments make the same plan.
+        hurry: The same for pods that wait, whose nodes shall not be late for a last cent; None: as `stop`.
     """
     if not snapshot.synced:
         note = "nothing is decided before every kind of object has been listed once"
         return Plan(commands=(), report=Report(notes=(note,)), wake_at=None)
 
     begun = lifecycle.plan(snapshot, catalogue, settings, now)
-    asked = provisioning.plan(snapshot, catalogue, settings, now, stop)
+    asked = provisioning.plan(snapshot, catalogue, settings, now, hurry or stop)
     going = disruption.plan(snapshot, catalogue, settings, asked.placements, now, stop=stop)
     fixed = static.plan(snapshot, catalogue, settings, now)
 
     wanted = [*begun.commands, *asked.commands, *going.commands, *fixed.commands]
-    wanted = list(nominating.one_at_a_time(wanted, snapshot, now))
     free, wakes = _free(wanted, snapshot, settings)
     # What an order asks for need not be worth its price.
     planned = [c for c in free if c not in fixed.commands]

@@ -90,7 +90,8 @@ def test_an_initialized_node_has_no_taints_that_go_away_by_themselves(
     there: list[Taint], waits_for: str
 ) -> None:
     claim = build.node_claim(initialized=False)
-    made = decide(claim, build.node(claim=claim, initialized=False, taints=there))
+    node = build.node(claim=claim, initialized=False, taints=there)
+    made = decide(claim, node, after=timedelta(seconds=10))
 
     found = patched(made, "Initialized")
 

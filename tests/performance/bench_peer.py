@@ -1,12 +1,14 @@
 """Daiku and the peer, one after the other, each on a control plane of its own: the same catalogue, NodePool and pods.
 
-2,000 pods of 40 Deployments come, and ten minutes after nothing moves any more all of them are scaled to 30 %.
-Everything is read off the cluster, nothing off the controllers: prices are those of the catalogue for the types that
-Nodes name, and an eviction is a pod that the eviction API has marked. The NodePool is as cheap to act on as it can be:
-consolidation at once, budgets that allow everything. One line each, for Daiku another with scale-ins by node.
+2,000 pods of 40 Deployments come; as soon as nothing moves any more, all of them are scaled to 30 %. Everything is
+read off the cluster, nothing off the controllers: prices are those of the catalogue for the types that Nodes name, an
+eviction is a pod that the eviction API has marked, and writes are what the API server counted until all pods had a
+node. The NodePool is as cheap to act on as it can be: consolidation at once, budgets that allow everything. One line
+for each controller.
 
-`PEER_PODS=200` for a look; 2,000 take 70 minutes, half of it the peer's; `PEER_ONLY=Daiku` leaves out who has another
-name. Linux only: it reads /proc.
+`PEER_PODS=200` for a look; `PEER_MIXED=1` has zone spread, host spread and anti-affinity on 25 of the 40;
+`PEER_ONLY=Daiku` leaves out who has another name; `PEER_STAGES=first` ends when all pods have a node, `settled` when
+nothing moves, and without it the scale-down follows. Linux only: it reads /proc.
 """
 
 import json
@@ -32,27 +34,31 @@ import daiku
 from daiku.cloud.kwok import catalogue
 from daiku.kube.client import Client
 from daiku.model import labels
+from daiku.model.pod import Pod
 from daiku.scheduling import problem, solver
-from daiku.state import past
+from daiku_local.toolchain import kubernetes_version
 
 PODS: Final = int(os.environ.get("PEER_PODS", "2000"))
+MIXED: Final = bool(os.environ.get("PEER_MIXED"))
+STAGES: Final = os.environ.get("PEER_STAGES", "all")
+NAME: Final = f"peer-{PODS}{'-mixed' if MIXED else ''}"
 ONLY: Final = os.environ.get("PEER_ONLY", "")
 SEED: Final = 7
 STAYING: Final = 0.3
 """Share of the pods that a scale-down leaves."""
 QUIET_SECONDS: Final = 150.0
 """Nothing has moved for so long: settled. The peer's slowest search for something to do takes two minutes."""
-REST_SECONDS: Final = past.RESIDENCY.total_seconds() + 30.0
-"""Nothing has moved for so long between the two stages: a scale-down does not come together with what came before, and
-all that was moved may be moved again. What could be moved no sooner is moved meanwhile, and rests as well."""
 MOST_SECONDS: Final = 1500.0
-REST_MOST_SECONDS: Final = 5400.0
+SOON_SECONDS: Final = 90.0
+"""How long after the scale-down its price is read for the first time."""
+LATER_SECONDS: Final = 600.0
+"""How long after it for the last time."""
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
 
 
 def benchmarks() -> Iterator[Benchmark]:
     """Only those that need the peer."""
-    yield Benchmark(name=f"peer-{PODS}", lines=_lines)
+    yield Benchmark(name=NAME, lines=_lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,28 +142,45 @@ class Trial:
 
 
 def _measured(contender: Contender, types: Path) -> Line:
-    line: Line = {"name": f"peer-{PODS}", "controller": contender.name}
+    line: Line = {"name": NAME, "controller": contender.name, "kubernetes": kubernetes_version()}
     with _world(contender, types) as (client, pid):
         seen = Onlooker(client)
         seen.follow()
         trial = Trial(client=client, seen=seen, types=types)
-        began = time.monotonic()
+        writes, began = worlds.writes(client), time.monotonic()
         for body in _deployments():
             client.create(manifests.PATHS["Deployment"], body)
         _until("all pods have a node", lambda: _all_bound(seen, PODS), every=0.2)
         line["scheduled_seconds"] = round(time.monotonic() - began, 1)
+        line["first_claim_seconds"] = round(seen.first_claim_at - seen.first_pod_at, 1)
         line |= trial.state("first", 1.0)
-        line |= trial.settled("settled", 1.0, began=began, before=0)
-        _until("rested", lambda: seen.still_seconds > REST_SECONDS, most=REST_MOST_SECONDS)
-        began, before = time.monotonic(), len(seen.evicted)
-        for body in _deployments():
-            fewer = {"spec": {"replicas": _replicas(body, STAYING)}}
-            client.patch(f"{manifests.PATHS['Deployment']}/{body['metadata']['name']}", fewer)
-        seen.moved_at = time.monotonic()
-        line |= trial.settled("scaled", STAYING, began=began, before=before)
+        line["first_cpu_seconds"] = round(worlds.cpu_seconds(pid), 1)
+        line["claims_made"], line["claims_removed"] = len(seen.made), len(seen.removed)
+        line["writes"] = {
+            k: n for k, v in worlds.writes(client).items() if (n := v - writes.get(k, 0)) > 9
+        }
+        if STAGES != "first":
+            line |= trial.settled("settled", 1.0, began=began, before=0)
+        if STAGES == "all":
+            line |= _scaled_in(trial)
         line["cpu_seconds"] = round(worlds.cpu_seconds(pid), 1)
         line["peak_rss_mb"] = worlds.memory_mb(pid, "VmHWM")
     return line
+
+
+def _scaled_in(trial: Trial) -> Line:
+    """What comes of a scale-down that comes at once: after 90 s, when nothing moves, and ten minutes after it."""
+    began, before = time.monotonic(), len(trial.seen.evicted)
+    for body in _deployments():
+        fewer = {"spec": {"replicas": _replicas(body, STAYING)}}
+        trial.client.patch(f"{manifests.PATHS['Deployment']}/{body['metadata']['name']}", fewer)
+    trial.seen.moved_at = time.monotonic()
+    _until("90 s have passed", lambda: time.monotonic() - began > SOON_SECONDS)
+    line = trial.state("soon", STAYING) | {"soon_evictions": len(trial.seen.evicted) - before}
+    line |= trial.settled("scaled", STAYING, began=began, before=before)
+    _until("ten minutes have passed", lambda: time.monotonic() - began > LATER_SECONDS)
+    later = {"later_evictions": len(trial.seen.evicted) - before}
+    return line | trial.state("later", STAYING) | later
 
 
 def _replicas(body: Json, share: float) -> int:
@@ -171,30 +194,19 @@ def _all_bound(seen: Onlooker, pods: int) -> bool:
 
 def _least(types: Path, share: float) -> float:
     """What no cluster that holds this share of the pods can cost less than, in USD per hour."""
-    wanted = [
-        pod
-        for body in _deployments()
-        for pod in build.pods(
-            _replicas(body, share),
-            body["metadata"]["name"],
-            labels={"app": body["metadata"]["name"]},
-            **_requests(body),
-        )
-    ]
+    by_app: dict[str, list[Pod]] = {}
+    for pod in bench_solve.deployments(PODS, SEED, mixed=MIXED):
+        by_app.setdefault(pod.meta.labels["app"], []).append(pod)
+    wanted = [pod for pods in by_app.values() for pod in pods[: round(len(pods) * share)]]
     offered = build.catalogue(*catalogue.read(types))
     pools = (build.node_pool(), build.node_class())
     empty = build.cluster(*wanted, *pools, catalogue_of=offered).snapshot(build.NOW)
     return solver.solve(problem.build(wanted, empty, offered)).lower_bound_usd_per_hour
 
 
-def _requests(body: Json) -> Json:
-    (container,) = body["spec"]["template"]["spec"]["containers"]
-    return container["resources"]["requests"]
-
-
 def _deployments() -> list[Json]:
     """Those of `bench_solve`, as objects."""
-    pods = bench_solve.deployments(PODS, SEED, mixed=False)
+    pods = bench_solve.deployments(PODS, SEED, mixed=MIXED)
     each = PODS // bench_packing.DEPLOYMENTS
     return [
         manifests.deployment(
@@ -203,9 +215,31 @@ def _deployments() -> list[Json]:
             cpu=f"{pod.requests['cpu']}m",
             memory=str(pod.requests["memory"]),
             terminationGracePeriodSeconds=30,
+            **_constraints(pod),
         )
         for pod in pods[::each]
     ]
+
+
+def _constraints(pod: Pod) -> Json:
+    """Its spread and anti-affinity as a pod template says them."""
+    own = {"matchLabels": {"app": pod.meta.labels["app"]}}
+    asked: Json = {}
+    if pod.spread:
+        asked["topologySpreadConstraints"] = [
+            {
+                "topologyKey": each.key,
+                "maxSkew": each.max_skew,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": own,
+            }
+            for each in pod.spread
+        ]
+    if pod.pod_anti_affinity:
+        terms = [{"topologyKey": t.key, "labelSelector": own} for t in pod.pod_anti_affinity]
+        rule = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        asked["affinity"] = {"podAntiAffinity": rule}
+    return asked
 
 
 def _types() -> list[Json]:
@@ -283,7 +317,7 @@ def _running(contender: Contender, inside: Mapping[str, str], types: Path) -> Ge
             f"{contender.name} is ready", lambda: _is_ready(ports["HEALTH_PROBE_PORT"]), every=0.2
         )
         yield process.pid
-        log.unlink()
+        os.environ.get("KEEP_LOG") or log.unlink()
     finally:
         process.kill()
         process.wait()

@@ -28,7 +28,14 @@ class Onlooker:
     """uids of pods that the eviction API took away."""
     moved_at: float = 0.0
     """When a pod was evicted last, or a NodeClaim came or went."""
-    _claims: frozenset[str] = frozenset()
+    first_pod_at: float = 0.0
+    """When the first pod without a node was seen."""
+    first_claim_at: float = 0.0
+    """When the first NodeClaim was seen."""
+    made: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of NodeClaims that came."""
+    removed: dict[str, None] = field(default_factory=dict[str, None])
+    """Names of NodeClaims that went, or were told to."""
 
     @property
     def still_seconds(self) -> float:
@@ -64,6 +71,7 @@ class Onlooker:
             self.bound.pop(uid, None)
         else:
             self.bound[uid] = bool(pod["spec"].get("nodeName"))
+            self.first_pod_at = self.first_pod_at or time.monotonic()
         marks = pod["status"].get("conditions", ())
         if uid not in self.evicted and any(
             c["type"] == "DisruptionTarget" and c["reason"] == "EvictionByEvictionAPI"
@@ -73,7 +81,10 @@ class Onlooker:
             self.moved_at = time.monotonic()
 
     def _claim(self, kind: str, claim: Json) -> None:
-        own = frozenset((claim["metadata"]["name"],))
-        there = self._claims - own if kind == "DELETED" else self._claims | own
-        if there != self._claims:
-            self._claims, self.moved_at = there, time.monotonic()
+        name, before = claim["metadata"]["name"], (len(self.made), len(self.removed))
+        self.made[name] = None
+        self.first_claim_at = self.first_claim_at or time.monotonic()
+        if kind == "DELETED" or claim["metadata"].get("deletionTimestamp"):
+            self.removed[name] = None
+        if before != (len(self.made), len(self.removed)):
+            self.moved_at = time.monotonic()

@@ -1,10 +1,12 @@
 """A laptop world for one benchmark, what a process costs, and waiting with progress. Linux only: it reads /proc."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,20 @@ def standing() -> Generator[tuple[Client, dict[str, str], Path]]:
         finally:
             down = [DAIKU, "local", "down"]
             subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
+
+
+def writes(client: Client) -> dict[str, int]:
+    """Requests that change something, as the API server counted them: "PATCH nodes/status 200" -> how many."""
+    found: Counter[str] = Counter()
+    for line in client.get("/metrics").decode().splitlines():
+        if line.startswith("apiserver_request_total{"):
+            marks = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            if marks["verb"] in {"POST", "PUT", "PATCH", "DELETE"}:
+                kind = "/".join(filter(None, (marks["resource"], marks["subresource"])))
+                found[f"{marks['verb']} {kind} {marks['code']}"] += int(
+                    float(line.rpartition(" ")[2])
+                )
+    return dict(found)
 
 
 def cpu_seconds(pid: int) -> float:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
+from tests import json_patch
 from tests.simulation.clock import Clock, seconds_of, wire
 from tests.simulation.story import Story
 
@@ -23,15 +24,28 @@ DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS = (
 )  # fmt: skip
 ATTACHMENTS = "volumeattachments"
 DEPLOYMENTS, SCALERS = "deployments", "horizontalpodautoscalers"
+REPLICA_SETS, JOBS = "replicasets", "jobs"
 VOLUMES = (
     "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", ATTACHMENTS,
 )  # fmt: skip
 PLURALS: Final = (
     PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES, DEPLOYMENTS,
-    SCALERS,
+    SCALERS, REPLICA_SETS, JOBS, "statefulsets",
 )  # fmt: skip
 NAMESPACED: Final = frozenset(
-    {PODS, DAEMON_SETS, BUDGETS, LEASES, EVENTS, DEPLOYMENTS, SCALERS, "persistentvolumeclaims"}
+    {
+        PODS,
+        DAEMON_SETS,
+        BUDGETS,
+        LEASES,
+        EVENTS,
+        DEPLOYMENTS,
+        SCALERS,
+        "persistentvolumeclaims",
+        REPLICA_SETS,
+        JOBS,
+        "statefulsets",
+    }  # fmt: skip
 )
 WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
@@ -176,7 +190,8 @@ class ApiServer:
             raise Refused(409, "AlreadyExists", f'{plural} "{key}" already exists')
         self._born += 1
         meta |= {
-            "uid": f"uid-{self._born}-{meta['name']}",
+            # That of a workload is known before it, because its pods name it.
+            "uid": meta.get("uid") or f"uid-{self._born}-{meta['name']}",
             "creationTimestamp": self._clock.stamp(),
             "generation": 1,
         }
@@ -199,6 +214,20 @@ class ApiServer:
             return self._change(plural, key, merge(old, {"status": patch["status"]}), old, actor)
         wanted = {k: v for k, v in patch.items() if k not in {"metadata", "status"}}
         new = merge(old, {**wanted, "metadata": meta} if meta else wanted)
+        added = set(new["metadata"].get("finalizers") or ()) - set(
+            old["metadata"].get("finalizers") or ()
+        )
+        if added and is_leaving(old):
+            raise Refused(422, "Invalid", f"{key}: no new finalizers while it is being deleted")
+        return self._change(plural, key, new, old, actor)
+
+    def operate(self, plural: str, key: str, operations: list[Json], actor: str) -> Json:
+        """A JSON patch."""
+        old = self.get(plural, key)
+        try:
+            new = json_patch.apply(old, operations)
+        except json_patch.TestFailed as error:
+            raise Refused(422, "Invalid", f"{key}: {error}") from error
         added = set(new["metadata"].get("finalizers") or ()) - set(
             old["metadata"].get("finalizers") or ()
         )

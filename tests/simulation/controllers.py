@@ -10,9 +10,11 @@ from tests.simulation.apiserver import (
     CLAIMS,
     DAEMON_SETS,
     DEPLOYMENTS,
+    JOBS,
     NODES,
     PODS,
     POOLS,
+    REPLICA_SETS,
     Change,
     Json,
     Refused,
@@ -60,12 +62,33 @@ class App:
     """Its pods end by themselves, and are then done."""
     surge: bool = False
     """It is a Deployment whose pods ask for a surge."""
+    refused_until: float = 0.0
+    """Seconds until when a quota refuses its pods."""
     done: int = 0
     """How many pods of a job have ended well since it was last scaled."""
 
     @property
     def uid(self) -> str:
         return f"uid-app-{self.name}"
+
+
+def _plural(app: App) -> str:
+    return JOBS if app.job else REPLICA_SETS
+
+
+def _owner_name(app: App) -> str:
+    return f"{app.name}-{surges.HASH}" if app.surge else app.name
+
+
+def _labels(app: App) -> Json:
+    return {"app": app.name, **({"pod-template-hash": surges.HASH} if app.surge else {})}
+
+
+def _wanted(app: App, replicas: int) -> Json:
+    """What its owner's spec says of the number of pods."""
+    if app.job:
+        return {"parallelism": replicas, "completions": replicas}
+    return {"replicas": replicas}
 
 
 class Workloads:
@@ -105,12 +128,12 @@ class Workloads:
                 "spec": {"template": template},
             }
             self._api.create(DAEMON_SETS, body, "people", "kube-system")
-        elif app.surge:
+            return
+        if app.surge:
             app.annotations = {**app.annotations, labels.SURGE: "true"}
             self._api.create(DEPLOYMENTS, surges.body(app), "people", "default")
-            self.scale(app, app.replicas)
-        else:
-            self.scale(app, app.replicas)
+        self._api.create(_plural(app), self._owner(app), "people", "default")
+        self.scale(app, app.replicas)
 
     def scale(self, app: App, replicas: int) -> None:
         """Change how many there are to be."""
@@ -118,6 +141,7 @@ class Workloads:
         if app.surge:
             wanted = {"spec": {"replicas": replicas}}
             self._api.patch(DEPLOYMENTS, f"default/{app.name}", wanted, "people")
+        self._announce(app)
         self._soon(f"app {app.name}", lambda: self._count(app))
 
     def watch(self, change: Change) -> None:
@@ -133,6 +157,7 @@ class Workloads:
         elif change.plural == DEPLOYMENTS and change.new is not None:
             app = self.apps[change.new["metadata"]["name"]]
             app.replicas = change.new["spec"]["replicas"]
+            self._announce(app)
             self._soon(f"app {app.name}", lambda: self._count(app))
         elif change.plural == NODES:
             self._soon("daemons", self._daemons)
@@ -144,10 +169,33 @@ class Workloads:
         if change.new is None and change.plural in {CLAIMS, POOLS}:
             self._clock.after(self._random.uniform(0.1, 2), self._garbage)
 
+    def _owner(self, app: App) -> Json:
+        """The ReplicaSet or the Job that makes its pods."""
+        return {
+            "apiVersion": "batch/v1" if app.job else "apps/v1",
+            "kind": "Job" if app.job else "ReplicaSet",
+            "metadata": {"name": _owner_name(app), "uid": app.uid},
+            "spec": {
+                "template": {
+                    "metadata": {"labels": _labels(app), "annotations": app.annotations},
+                    "spec": self._spec(app),
+                }
+            }
+            | _wanted(app, 0),
+        }
+
+    def _announce(self, app: App) -> None:
+        """Write how many pods there are to be."""
+        key, wanted = f"default/{_owner_name(app)}", _wanted(app, app.replicas)
+        found = self._api.find(_plural(app), key)
+        if found is not None and any(found["spec"].get(k) != v for k, v in wanted.items()):
+            self._api.patch(_plural(app), key, {"spec": wanted}, "people")
+
     def reconcile(self) -> None:
         """Objects are not what they were: count everything again."""
         for app in self.apps.values():
             if not app.daemon:
+                self._announce(app)
                 self._soon(f"app {app.name}", functools.partial(self._count, app))
                 self._soon(f"budget {app.name}", functools.partial(self._budget, app))
         self._soon("daemons", self._daemons)
@@ -166,10 +214,18 @@ class Workloads:
         """Make or remove pods until there are as many as wanted."""
         pods = [(k, p) for k, p in self._api.objects[PODS].items() if app_of(p) == app.name]
         active = [(k, p) for k, p in pods if not is_leaving(p) and not is_finished(p)]
-        for _ in range(app.replicas - len(active) - app.done):
-            self._made += 1
-            middle = f"{surges.HASH}-" if app.surge else ""
-            self._create(app, f"{app.name}-{middle}{self._made}", "")
+        missing = app.replicas - len(active) - app.done
+        if missing > 0 and self._clock.seconds < app.refused_until:
+            self._clock.after(app.refused_until - self._clock.seconds, lambda: self._count(app))
+        elif missing > 0 and self._world.faults.strike("quota used up"):
+            app.refused_until = self._clock.seconds + self._world.faults.seconds(2, 90)
+            self._soon(f"app {app.name}", lambda: self._count(app))
+        else:
+            # A ReplicaSet starts slowly, and makes the pods of others meanwhile.
+            for _ in range(min(missing, self._random.randint(1, 20))):
+                self._made += 1
+                middle = f"{surges.HASH}-" if app.surge else ""
+                self._create(app, f"{app.name}-{middle}{self._made}", "")
         if app.job and app.replicas == 0:
             active = pods
         surplus = len(active) - max(app.replicas - app.done, 0)
@@ -181,9 +237,9 @@ class Workloads:
             self._api.delete(PODS, key, "replicaset")
 
     def _create(self, app: App, name: str, node: str) -> None:
-        above = f"{app.name}-{surges.HASH}" if app.surge else app.name
-        owner = {"apiVersion": "apps/v1", "name": above, "uid": app.uid, "controller": True}
-        template = {"pod-template-hash": surges.HASH} if app.surge else {}
+        owner = {
+            "apiVersion": "apps/v1", "name": _owner_name(app), "uid": app.uid, "controller": True,
+        }  # fmt: skip
         at = self._clock.stamp()
         bound = (
             [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}] if node else []
@@ -193,7 +249,7 @@ class Workloads:
             "kind": "Pod",
             "metadata": {
                 "name": name,
-                "labels": {"app": app.name, **template},
+                "labels": _labels(app),
                 "annotations": app.annotations,
                 "ownerReferences": [owner | {"kind": "DaemonSet" if app.daemon else "ReplicaSet"}],
             },

@@ -50,6 +50,7 @@ MACHINES = {
     "scheduler late": 0.2,
     "warning late": 0.2,
     "warning repeated": 0.3,
+    "quota used up": 0.02,
 }
 """Chance of each per machine, pod or scheduling pass."""
 EVENTS = {

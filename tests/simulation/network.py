@@ -87,6 +87,17 @@ class Client:
             lambda: self._api.raw(self._api.patch(what.plural, what.key, sent, self._name, what.sub)),
         )  # fmt: skip
 
+    def operate(self, path: str, operations: Any) -> bytes:
+        what = apiserver.target(path)
+        sent: list[Json] = msgspec.json.decode(msgspec.json.encode(operations))
+        try:
+            return self._call(
+                "PATCH", path,
+                lambda: self._api.raw(self._api.operate(what.plural, what.key, sent, self._name)),
+            )  # fmt: skip
+        except errors.Rejected as error:
+            raise errors.Conflict(str(error)) from error
+
     def delete(self, path: str, options: Any = None) -> bytes:
         what = apiserver.target(path)
         sent: Json = msgspec.json.decode(msgspec.json.encode(options or {}))

@@ -8,7 +8,7 @@ are (`kinds`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
@@ -24,9 +24,11 @@ from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.pod_owner import Job, PodOwner, ReplicaSet, StatefulSet
 from daiku.model.taints import Taint
 
 T = TypeVar("T")
+W = TypeVar("W", bound=PodOwner)
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 """Labels or annotations of an object that has none; shared, because thousands have none."""
@@ -142,6 +144,64 @@ def daemon_set(content: bytes) -> DaemonSet:
     return DaemonSet(
         meta=meta(found.metadata), template=_pod(template.metadata, template.spec, wire.PodStatus())
     )
+
+
+def replica_set(content: bytes) -> ReplicaSet:
+    """Read a ReplicaSet."""
+    return _workload(content, ReplicaSet)
+
+
+def stateful_set(content: bytes) -> StatefulSet:
+    """Read a StatefulSet."""
+    return _workload(content, StatefulSet)
+
+
+def job(content: bytes) -> Job:
+    """Read a Job."""
+    return _workload(content, Job)
+
+
+def _workload(content: bytes, kind: type[W]) -> W:
+    found = _WORKLOADS.decode(content)
+    known, wanted = meta(found.metadata, NOTHING), _wanted(found, kind.__name__)
+    # There are ten times as many ReplicaSets of old revisions as of present ones.
+    template = _template(found, known, kind.__name__) if wanted else None
+    return kind(meta=replace(known, labels=NOTHING), wanted=wanted, template=template)
+
+
+def _template(found: wire.Workload, known: Meta, kind: str) -> Pod:
+    template = found.spec.template
+    template.metadata.namespace = found.metadata.namespace
+    made = _pod(template.metadata, template.spec, wire.PodStatus())
+    # Its pods name it as their owner, which a template cannot.
+    owner = Owner(api_version="", kind=kind, name=known.name, uid=known.uid, controller=True)
+    return replace(made, meta=replace(made.meta, owners=(owner,)))
+
+
+def _wanted(found: wire.Workload, kind: str) -> int:
+    """How many active pods it keeps, as far as they start together and without being held back."""
+    spec, state = found.spec, found.status
+    if (
+        found.metadata.deletion_timestamp is not None
+        or spec.suspend
+        or spec.template.spec.scheduling_gates
+        or any(c.type == "ReplicaFailure" and c.status == "True" for c in state.conditions or ())
+    ):
+        return 0
+    if kind == "Job":
+        parallel = 1 if spec.parallelism is None else spec.parallelism
+        left = parallel if spec.completions is None else spec.completions - (state.succeeded or 0)
+        is_over = any(
+            c.type in {"Complete", "Failed", "FailureTarget"} and c.status == "True"
+            for c in state.conditions or ()
+        )
+        return 0 if is_over else max(min(parallel, left), 0)
+    # The claims of a StatefulSet's pods are made with them, so where these may run is not known before.
+    if kind == "StatefulSet" and (
+        spec.pod_management_policy != "Parallel" or spec.volume_claim_templates
+    ):
+        return 0
+    return max(1 if spec.replicas is None else spec.replicas, 0)
 
 
 def pod_disruption_budget(content: bytes) -> PodDisruptionBudget:
@@ -263,6 +323,7 @@ def _pod(metadata: wire.ObjectMeta, spec: wire.PodSpec, state: wire.PodStatus) -
         unschedulable=scheduled is not None
         and scheduled.status == "False"
         and scheduled.reason == "Unschedulable",
+        gated=bool(spec.scheduling_gates),
         ready=is_ready,
         ready_since=ready.last_transition_time if ready is not None and is_ready else None,
         scheduled=scheduled.last_transition_time
@@ -318,4 +379,5 @@ def _plain(raw: bytes) -> Any:
 _PODS = msgspec.json.Decoder(wire.Pod)
 _NODES = msgspec.json.Decoder(wire.Node)
 _DAEMON_SETS = msgspec.json.Decoder(wire.DaemonSet)
+_WORKLOADS = msgspec.json.Decoder(wire.Workload)
 _BUDGETS = msgspec.json.Decoder(wire.PodDisruptionBudget)

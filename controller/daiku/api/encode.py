@@ -6,7 +6,7 @@ a list that is to be changed comes in as `Current`, read just before.
 Not here: sending them (`daiku.runtime.carrier`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -176,10 +176,77 @@ def node_patches(command: commands.PatchNode, found: Current) -> Patches:
     if command.taints is not None:
         # timeAdded of a taint that stays is not ours to lose.
         spec["taints"] = [known.get((t.key, t.effect, t.value)) or taint(t) for t in command.taints]
-    version, before = command.resource_version, command.taints_before
-    if before is not None and known.keys() == {(t.key, t.effect, t.value) for t in before}:
-        version = found.metadata.resource_version
-    return _patches(version, changes, spec, {})
+    return _patches(command.resource_version, changes, spec, {})
+
+
+def node_operations(command: commands.PatchNode) -> list[Json] | None:
+    """A JSON patch that does the same to a newer version of the Node; None where only one version will do.
+
+    The server applies it to the Node as it is then, so it never conflicts with a kubelet's own writes. It fails when a
+    taint that is to go is not where it was: somebody else has changed the list.
+    """
+    node = command.before
+    if node is None or command.remove_finalizer:
+        return None
+    made: list[Json] = []
+    for place, changes in (("labels", command.labels), ("annotations", command.annotations)):
+        known = getattr(node.meta, place)
+        if changes and not known:
+            made.append(_operation("add", f"metadata/{place}", {}))
+        for key, value in (changes or {}).items():
+            if value is not None:
+                made.append(_operation("add", f"metadata/{place}/{_escaped(key)}", value))
+            elif key in known:
+                made.append(_operation("remove", f"metadata/{place}/{_escaped(key)}"))
+    if command.add_finalizer and labels.TERMINATION_FINALIZER not in node.meta.finalizers:
+        made += _appended("metadata/finalizers", labels.TERMINATION_FINALIZER, node.meta.finalizers)
+    if command.owner is not None and all(o.uid != command.owner.meta.uid for o in node.meta.owners):
+        made += _appended(
+            "metadata/ownerReferences", owner(_owner_of(command.owner)), node.meta.owners
+        )
+    if command.taints is not None:
+        made += _taint_operations(node.taints, command.taints)
+    return made
+
+
+def _taint_operations(before: Sequence[Taint], after: Sequence[Taint]) -> Iterator[Json]:
+    kept = list(before)
+    # From the end, so that the places of the others stay what they are.
+    for index in range(len(before) - 1, -1, -1):
+        each = before[index]
+        if each not in after:
+            for name, value in (("key", each.key), ("effect", each.effect)):
+                yield _operation("test", f"spec/taints/{index}/{name}", value)
+            yield _operation("remove", f"spec/taints/{index}")
+            del kept[index]
+    for each in after:
+        if each not in before:
+            yield from _appended("spec/taints", taint(each), kept or before)
+            kept.append(each)
+
+
+def _appended(path: str, value: object, known: Sequence[object]) -> Iterator[Json]:
+    """Put `value` at the end of a list, which is made if there is none."""
+    if not known:
+        yield _operation("test", path, None)
+        yield _operation("add", path, [])
+    yield _operation("add", f"{path}/-", value)
+
+
+_NOTHING: Final = object()
+
+
+def _operation(kind: str, path: str, value: object = _NOTHING) -> Json:
+    operation: Json = {"op": kind, "path": f"/{path}"}
+    return operation if value is _NOTHING else operation | {"value": value}
+
+
+def _escaped(key: str) -> str:
+    """A key as a part of a path.
+
+    Source: RFC 6901.
+    """
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 def merged_conditions(found: Current, wanted: Sequence[Condition], now: datetime) -> list[Json]:
@@ -299,14 +366,17 @@ def _finalizers(command: commands.PatchNodeClaim | commands.PatchNode, found: Cu
 
 def _with_owner(found: Current, claim: NodeClaim) -> list[Json]:
     others = [o for o in found.metadata.owner_references or () if o.get("uid") != claim.meta.uid]
-    added = Owner(
+    return [*others, owner(_owner_of(claim))]
+
+
+def _owner_of(claim: NodeClaim) -> Owner:
+    return Owner(
         api_version=API_VERSION,
         kind="NodeClaim",
         name=claim.meta.name,
         uid=claim.meta.uid,
         block_owner_deletion=True,
     )
-    return [*others, owner(added)]
 
 
 def _patches(version: str, changes: Json, spec: Json, status: Json) -> Patches:

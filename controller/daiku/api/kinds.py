@@ -16,6 +16,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.pod_owner import Job, ReplicaSet, StatefulSet
 from daiku.model.volume import (
     CsiNode,
     PersistentVolume,
@@ -62,6 +63,27 @@ DAEMON_SETS: Final = Kind(
     model=DaemonSet,
     path="/apis/apps/v1/daemonsets",
     decode=decode.daemon_set,
+)
+REPLICA_SETS: Final = Kind(
+    name="ReplicaSet",
+    api_version="apps/v1",
+    model=ReplicaSet,
+    path="/apis/apps/v1/replicasets",
+    decode=decode.replica_set,
+)
+STATEFUL_SETS: Final = Kind(
+    name="StatefulSet",
+    api_version="apps/v1",
+    model=StatefulSet,
+    path="/apis/apps/v1/statefulsets",
+    decode=decode.stateful_set,
+)
+JOBS: Final = Kind(
+    name="Job",
+    api_version="batch/v1",
+    model=Job,
+    path="/apis/batch/v1/jobs",
+    decode=decode.job,
 )
 DEPLOYMENTS: Final = Kind(
     name="Deployment",
@@ -168,6 +190,8 @@ EVERYWHERE: Final = (
     VOLUME_ATTACHMENTS,
 )
 """Kinds that are read whole, whatever the cloud."""
-WATCHED: Final = (*EVERYWHERE, DEPLOYMENTS)
+WORKLOADS: Final = (REPLICA_SETS, STATEFUL_SETS, JOBS)
+"""Kinds that say how many pods are still to come."""
+WATCHED: Final = (*EVERYWHERE, DEPLOYMENTS, *WORKLOADS)
 """Kinds that are watched whatever the cloud."""
 BY_NAME: Final = {kind.name: kind for kind in (*EVERYWHERE, *NODE_CLASSES.values())}

@@ -222,6 +222,7 @@ class PodSpec(Wire):
     host_network: bool | None = None
     volumes: list[Volume] | None = None
     resource_claims: list[ResourceClaim] | None = None
+    scheduling_gates: list[dict[str, str]] | None = None
 
 
 class PodStatus(Wire):
@@ -282,6 +283,33 @@ class DaemonSet(Wire):
 
     metadata: ObjectMeta
     spec: DaemonSetSpec = msgspec.field(default_factory=DaemonSetSpec)
+
+
+class WorkloadSpec(Wire):
+    """spec of a ReplicaSet, a StatefulSet or a Job, of each the fields that it has."""
+
+    replicas: int | None = None
+    parallelism: int | None = None
+    completions: int | None = None
+    suspend: bool | None = None
+    pod_management_policy: str | None = None
+    volume_claim_templates: list[msgspec.Raw] | None = None
+    template: PodTemplate = msgspec.field(default_factory=PodTemplate)
+
+
+class WorkloadStatus(Wire):
+    """status of the same."""
+
+    succeeded: int | None = None
+    conditions: list[Condition] | None = None
+
+
+class Workload(Wire):
+    """apps/v1 ReplicaSet and StatefulSet, batch/v1 Job."""
+
+    metadata: ObjectMeta
+    spec: WorkloadSpec = msgspec.field(default_factory=WorkloadSpec)
+    status: WorkloadStatus = msgspec.field(default_factory=WorkloadStatus)
 
 
 class BudgetSpec(Wire):

@@ -32,6 +32,8 @@ _AGAIN: Final = {
 }
 """How long a node is left alone after it was let off, by the reason why."""
 _AGAIN_SOON: Final = timedelta(minutes=1)
+_SECOND: Final = timedelta(seconds=1)
+"""Times of creation are whole seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +143,10 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         return Kept(
             node_claim=name, reason="Nominated", message=f"pending pod {waiting} is expected on it"
         )
+    began = standing.snapshot.scale_out_since
+    if began is not None and (claim.meta.created or began) >= began - _SECOND:
+        coming = "it was made in a scale-out whose pods are still coming"
+        return Kept(node_claim=name, reason="Nominated", message=coming)
     if is_forbidden(state_node):
         forbidden = f"its annotation {labels.DO_NOT_DISRUPT} forbids it"
         return Kept(node_claim=name, reason="DoNotDisrupt", message=forbidden)

@@ -144,7 +144,7 @@ def _opened(node: Node) -> PatchNode:
         name=node.meta.name,
         resource_version=node.meta.resource_version,
         taints=taints.without(node.taints, (taints.AWAITING_PODS,)),
-        taints_before=node.taints,
+        before=node,
     )
 
 

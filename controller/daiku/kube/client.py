@@ -10,7 +10,7 @@ never repeated by itself (except once after a 401, with credentials read anew), 
 # The library has no types; its transport is wrapped here.
 
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -35,6 +35,7 @@ PAGE_SIZE: Final = 500
 
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
 
 
 class Client:
@@ -111,6 +112,17 @@ class Client:
     def patch(self, path: str, body: object) -> bytes:
         """Change an object by a merge patch and give it as it is then."""
         return self._request("PATCH", path, body=body, content_type=MERGE_PATCH).data
+
+    def operate(self, path: str, operations: Sequence[object]) -> bytes:
+        """Change an object by a JSON patch and give it as it is then.
+
+        Raises:
+            Conflict: It is not what the operations were made for.
+        """
+        try:
+            return self._request("PATCH", path, body=operations, content_type=JSON_PATCH).data
+        except errors.Rejected as error:
+            raise errors.Conflict(str(error)) from error
 
     def delete(self, path: str, options: object | None = None) -> bytes:
         """Ask for an object's deletion."""

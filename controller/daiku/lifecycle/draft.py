@@ -6,7 +6,7 @@ resource version, so they fill one draft.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, PatchNodeClaim
@@ -15,6 +15,8 @@ from daiku.model import labels, memo
 from daiku.model.condition import Condition, Status, find
 from daiku.model.nodeclaim import NodeClaim
 
+_YOUNG: Final = timedelta(seconds=10)
+"""How long after its creation nothing is written of what a NodeClaim waits for: most comes within that time."""
 _STAGES: Final = ("Launched", "Registered", "Initialized")
 """Conditions on which Ready depends."""
 
@@ -39,6 +41,8 @@ class Draft:
     allocatable: Mapping[str, int] | None = None
     last_pod_event: datetime | None = None
     remove_finalizer: bool = False
+    defer_until: datetime | None = None
+    """Until when Registered waits for Initialized, to be written together; None: it does not."""
     ended: bool = False
     """The NodeClaim is being given up: later stages have nothing to say."""
     _conditions: dict[str, Condition] = field(default_factory=dict[str, Condition])
@@ -68,6 +72,14 @@ class Draft:
         )
         self._has_news = self._has_news or made is not find(before, kind)
 
+    def wait(self, kind: str, reason: str, message: str) -> None:
+        """Say that the condition `kind` is Unknown, once the NodeClaim is no longer `_YOUNG`."""
+        created = self.claim.meta.created
+        if created is not None and self.now < created + _YOUNG:
+            self.wakes.append(created + _YOUNG)
+        else:
+            self.set(kind, "Unknown", reason, message)
+
     def announce(self, kind: str, reason: str, message: str) -> None:
         """Tell people who look at the NodeClaim."""
         self.commands.append(
@@ -79,6 +91,8 @@ class Draft:
         claim = self.claim
         gone = claim.meta.deleted is not None
         lacks_finalizer = labels.TERMINATION_FINALIZER not in claim.meta.finalizers
+        if self._is_deferred():
+            return None
         settled = self._settled()
         if not (settled or lacks_finalizer or self._is_filled()):
             return None
@@ -99,6 +113,18 @@ class Draft:
         )
         nothing = PatchNodeClaim(name=patch.name, resource_version=patch.resource_version)
         return None if patch == nothing else patch
+
+    def _is_deferred(self) -> bool:
+        """Whether nothing has happened but the registration, and more is to be expected in a moment."""
+        until = self.defer_until
+        if until is None or until <= self.now or self.is_true("Initialized"):
+            return False
+        amounts = self.capacity, self.allocatable
+        texts = self.provider_id, self.image_id
+        if any(each is not None for each in (*amounts, *texts)) or self.labels or self.annotations:
+            return False
+        self.wakes.append(until)
+        return not self.remove_finalizer
 
     def _is_filled(self) -> bool:
         """Whether any stage said anything beside conditions; most NodeClaims are done with."""

@@ -35,6 +35,7 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
                 name=node.meta.name,
                 resource_version=node.meta.resource_version,
                 labels={key: ref.name},
+                before=node,
             )
         )
     pool = snapshot.node_pool(claim.nodepool)

@@ -26,11 +26,11 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     if not draft.is_true("Registered"):
         return
     if node is None:
-        draft.set("Initialized", "Unknown", "NodeNotFound", "Node not registered with cluster")
+        draft.wait("Initialized", "NodeNotFound", "Node not registered with cluster")
         return
     missing = _missing(node, claim)
     if missing is not None:
-        draft.set("Initialized", "Unknown", *missing)
+        draft.wait("Initialized", *missing)
     elif node.is_initialized:
         draft.set("Initialized", "True")
     else:
@@ -42,6 +42,7 @@ def _label(node: Node) -> PatchNode:
         name=node.meta.name,
         resource_version=node.meta.resource_version,
         labels={labels.INITIALIZED: "true"},
+        before=node,
     )
 
 

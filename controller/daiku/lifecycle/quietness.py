@@ -14,6 +14,10 @@ from daiku.state.statenode import StateNode
 
 _WRITE_EVERY: Final = timedelta(seconds=10)
 """The time of the last pod is written at most this often; in memory it is exact."""
+_CALM: Final = timedelta(seconds=5)
+"""It is written when no pod has come or gone for so long: what the next one overwrites is not worth a write."""
+_WRITE_LATEST: Final = timedelta(minutes=1)
+"""It is written this often at least while pods keep coming."""
 
 
 def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
@@ -22,7 +26,11 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
     if event is not None and (
         claim.last_pod_event is None or event - claim.last_pod_event >= _WRITE_EVERY
     ):
-        draft.last_pod_event = event
+        since = claim.last_pod_event or claim.meta.created
+        if draft.now - event >= _CALM or (since is not None and event - since >= _WRITE_LATEST):
+            draft.last_pod_event = event
+        else:
+            draft.wakes.append(waking.shared(event + _CALM, _CALM))
     pool = snapshot.node_pool(claim.nodepool)
     due = state_node.consolidatable_at(pool) if pool is not None and pool.replicas is None else None
     if due is not None and due <= draft.now and draft.is_true("Initialized"):

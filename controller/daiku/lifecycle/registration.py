@@ -3,19 +3,21 @@
 The Node is found by provider id, given the claim's labels, annotations, taints, owner and finalizer, and freed of the
 taint that kept pods away. Startup taints are put on once, here; whoever removes them removes them for good.
 
-Pods that wait for the Node are nominated to it before it opens (`scheduling.nominating`). One that was made for pods
-which move stays closed until they wait as well: whoever decided on the move opens it.
-
 Source: Karpenter's nodeclaim.lifecycle, registration.
 """
+
+from datetime import timedelta
+from typing import Final
 
 from daiku.commands import PatchNode
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
-from daiku.scheduling import nominating
 from daiku.state.snapshot import Snapshot
+
+_INITIALIZES: Final = timedelta(seconds=5)
+"""How long after its Node was made a NodeClaim waits for Initialized, to be written together with Registered."""
 
 
 def advance(draft: Draft, snapshot: Snapshot) -> None:
@@ -27,12 +29,12 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         draft.set("Registered", "True")
         nodes = snapshot.nodes_of.get(claim.provider_id, ())
         # A restored backup may know the claim as registered and its Node as it was born.
-        draft.commands += [_sync(n, claim, snapshot) for n in nodes if _is_newborn(n)]
+        draft.commands += [_sync(n, claim) for n in nodes if _is_newborn(n)]
         return
     nodes = snapshot.nodes_of.get(claim.provider_id, ())
     node = next(iter(nodes), None)
     if node is None:
-        draft.set("Registered", "Unknown", "NodeNotFound", "Node not registered with cluster")
+        draft.wait("Registered", "NodeNotFound", "Node not registered with cluster")
     elif len(nodes) > 1:
         names = ", ".join(each.meta.name for each in nodes)
         message = f"Invariant violated, matched multiple nodes: {names}"
@@ -40,6 +42,8 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     elif node.is_registered:
         draft.node_name = node.meta.name
         draft.set("Registered", "True")
+        if node.meta.created is not None and claim.meta.deleted is None:
+            draft.defer_until = node.meta.created + _INITIALIZES
     elif node.meta.deleted is None:
         if not taints.includes(node.taints, taints.UNREGISTERED):
             draft.announce(
@@ -48,7 +52,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
                 f"Node {node.meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
                 "placed on it too early; let its user data register it with that taint",
             )
-        draft.commands.append(_sync(node, claim, snapshot))
+        draft.commands.append(_sync(node, claim))
 
 
 def _is_newborn(node: Node) -> bool:
@@ -60,12 +64,11 @@ def _is_newborn(node: Node) -> bool:
     )
 
 
-def _sync(node: Node, claim: NodeClaim, snapshot: Snapshot) -> PatchNode:
+def _sync(node: Node, claim: NodeClaim) -> PatchNode:
     marks = node.taints
     if node.meta.labels.get(labels.DO_NOT_SYNC_TAINTS) != "true":
         marks = taints.merge(taints.merge(marks, claim.taints), claim.startup_taints)
-    waits = labels.AWAITING_PODS in claim.meta.annotations
-    if waits:
+    if labels.AWAITING_PODS in claim.meta.annotations:
         marks = taints.merge(marks, (taints.AWAITING_PODS,))
     return PatchNode(
         name=node.meta.name,
@@ -75,6 +78,5 @@ def _sync(node: Node, claim: NodeClaim, snapshot: Snapshot) -> PatchNode:
         labels={**claim.meta.labels, labels.REGISTERED: "true"},
         annotations=dict(claim.meta.annotations),
         taints=taints.without(marks, (taints.UNREGISTERED,)),
-        taints_before=node.taints,
-        nominates=() if waits else nominating.guests(node, claim, snapshot),
+        before=node,
     )

@@ -47,6 +47,14 @@ class Meta:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
+    def controller_key(self) -> str:
+        """Namespace/name of the same owner; empty when there is none."""
+        for owner in self.owners:
+            if owner.controller:
+                return f"{self.namespace}/{owner.name}"
+        return ""
+
+    @property
     def controller_uid(self) -> str:
         """The uid of the owner that makes another one when this is gone; empty when nobody does."""
         for owner in self.owners:

@@ -31,6 +31,8 @@ class Pod:
     phase: str = "Pending"
     unschedulable: bool = False
     """kube-scheduler said PodScheduled=False, reason Unschedulable."""
+    gated: bool = False
+    """It has a scheduling gate, so kube-scheduler does not look at it yet."""
     ready: bool = False
     ready_since: datetime | None = None
     """Since when it is ready; None while it is not."""
@@ -114,6 +116,19 @@ class Pod:
         if self.spread:
             return ""
         return next((o.uid for o in self.meta.owners if o.kind in _SPREAD_OWNERS), "")
+
+    @property
+    def constrains(self) -> bool:
+        """Whether other pods matter to where it may or would run, or its volumes or host ports do."""
+        return bool(
+            self.spread
+            or self.pod_affinity
+            or self.pod_anti_affinity
+            or self.preferred_pod_affinity
+            or self.preferred_pod_anti_affinity
+            or self.host_ports
+            or self.volume_claims
+        )
 
     @property
     def is_provisionable(self) -> bool:

@@ -17,7 +17,7 @@ makes them anew.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -106,23 +106,21 @@ def landed(
     *,
     taken: Mapping[str, Mapping[str, int]],
     expected_on: Mapping[str, str],
-) -> dict[str, str]:
-    """Pods -> nodes that are ready, as kube-scheduler would level them; nobody when constraints between pods are about.
+) -> dict[str, str] | None:
+    """Pods -> nodes, ready or coming up, as kube-scheduler would level them; None with constraints between pods.
 
     Args:
-        pods: Pods that will lose their nodes.
+        pods: Pods that wait or will lose their nodes, in the order in which they are tried.
         snapshot: Nodes and pods.
         catalogue: What can be bought.
-        taken: What pods that are expected on a node already will ask of it, by the node's name.
+        taken: What other pods that are expected on a node already will ask of it, by the node's name.
         expected_on: Those pods, and the name of their node.
     """
-    if not pods:
-        return {}
     asked = problem.build(pods, snapshot, catalogue, taken=taken, expected_on=expected_on)
     if asked.topology is not None:
-        return {}
+        return None
     nodes = [snapshot.by_name[name] for name in asked.nodes.names]
-    is_open = [s.is_initialized and s.node is not None and not s.is_awaiting for s in nodes]
+    is_open = [not s.is_awaiting and not _is_to_await(s) for s in nodes]
     question = landing.of(
         asked.resources,
         free=asked.nodes.free,
@@ -132,10 +130,25 @@ def landed(
         kin=_kin(asked, pods, nodes),
     )
     waiting = {row: asked.counted[row].pods for row in np.flatnonzero(asked.counts).tolist()}
+    turn = {pod.meta.key: number for number, pod in enumerate(pods)}
+    order = sorted(waiting, key=lambda row: min(turn[pod] for pod in waiting[row]))
     found, _ = landing.homes(
-        question, asked.nodes.names, waiting, np.array(is_open, dtype=np.bool_)
+        replace(question, order=np.array(order, dtype=np.intp)),
+        asked.nodes.names,
+        waiting,
+        np.array(is_open, dtype=np.bool_),
     )
     return found
+
+
+def _is_to_await(state_node: StateNode) -> bool:
+    """Whether it comes up closed for pods that move."""
+    claim = state_node.claim
+    return (
+        claim is not None
+        and labels.AWAITING_PODS in claim.meta.annotations
+        and not state_node.is_initialized
+    )
 
 
 def _kin(asked: Problem, pods: Sequence[Pod], nodes: Sequence[StateNode]) -> Ints:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.model import resources
+from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
@@ -23,8 +23,10 @@ from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
-_CROWDING: Final = timedelta(seconds=3)
+_CROWDING: Final = timedelta(seconds=1)
 """How long after the last pod has lost its place to another nothing is planned for those without one."""
+_CROWDING_MOST: Final = timedelta(seconds=5)
+"""How long after the first of them at most."""
 _RETRY: Final = timedelta(seconds=10)
 """How often pods without a place are looked at again when nothing else asks for it (Karpenter's interval)."""
 _ANNOUNCED_MOST: Final = 50
@@ -67,6 +69,10 @@ def plan(
     standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
     since = {each.pod.meta.key: each.since for each in leaves}
     standing, waits = _without_waiting(standing, since, snapshot, now)
+    if catalogue.version:
+        standing = _with_landed(
+            standing, [*pods, *(each.pod for each in leaves)], snapshot, catalogue, now
+        )
     due_at = _due_at(standing, since, snapshot, settings, now)
     if catalogue.version == 0 or due_at is None or due_at > now:
         return Provisioning(
@@ -74,7 +80,6 @@ def plan(
             unschedulable=snapshot.unschedulable,
             wake_at=_first(due_at, waits) if catalogue.version else None,
         )
-    standing = _with_landed(standing, since, snapshot, catalogue)
     asked = problem.build(
         standing.loose,
         snapshot,
@@ -129,27 +134,70 @@ def _without_waiting(
 
 def _with_landed(
     standing: Standing,
-    leaving_since: Mapping[str, datetime],
+    pods: Sequence[Pod],
     snapshot: Snapshot,
     catalogue: Catalogue,
+    now: datetime,
 ) -> Standing:
-    """The same with pods that have not lost their nodes yet where kube-scheduler would put them."""
-    moving = {pod.meta.key: pod for pod in standing.loose if pod.meta.key in leaving_since}
-    homes = leaving.landed(
-        list(moving.values()),
-        snapshot,
-        catalogue,
-        taken=standing.taken,
-        expected_on=standing.placed,
-    )
-    taken = dict(standing.taken)
+    """The same with pods where kube-scheduler would put them, as far as it may put them anywhere.
+
+    Where a pod was packed says nothing of where it will run: kube-scheduler levels nodes. So after each change all
+    pods are placed as it would place them; who finds no room then has no place.
+
+    Args:
+        standing: Pods by what was planned.
+        pods: Pods that wait or will lose their nodes.
+        snapshot: Nodes and pods.
+        catalogue: What can be bought.
+        now: The time.
+    """
+    loose = {pod.meta.key: True for pod in standing.loose}
+    plain = [
+        pod
+        for pod in pods
+        if not pod.constrains
+        and (pod.meta.key in loose or _is_free(standing.placed.get(pod.meta.key), snapshot))
+    ]
+    if not plain:
+        return standing
+    moved = {pod.meta.key: pod for pod in plain}
+    fixed = {key: node for key, node in standing.placed.items() if key not in moved}
+    by_key = {pod.meta.key: pod for pod in pods}
+    taken = {
+        node: amounts for node, amounts in standing.taken.items() if not _is_free(node, snapshot)
+    }
+    for key, node in fixed.items():
+        if key in by_key and _is_free(node, snapshot):
+            taken[node] = resources.add(taken.get(node, {}), by_key[key].requests)
+    plain.sort(key=lambda pod: (pod.meta.created or now, pod.meta.key))
+    homes = leaving.landed(plain, snapshot, catalogue, taken=taken, expected_on=fixed)
+    if homes is None:
+        return standing
     for pod, node in homes.items():
-        taken[node] = resources.add(taken.get(node, {}), moving[pod].requests)
-    return replace(
-        standing,
-        placed={**standing.placed, **homes},
+        taken[node] = resources.add(taken.get(node, {}), moved[pod].requests)
+    left = [pod for pod in plain if pod.meta.key not in homes]
+    crowded = {
+        pod.meta.key: snapshot.nominations[pod.meta.key].lost or now
+        for pod in left
+        if pod.meta.key in standing.placed or pod.meta.key in standing.crowded_since
+    }
+    others = tuple(pod for pod in standing.loose if pod.meta.key not in moved)
+    return Standing(
+        placed={**fixed, **homes},
         taken=taken,
-        loose=tuple(pod for pod in standing.loose if pod.meta.key not in homes),
+        loose=(*others, *left),
+        crowded_since={
+            **{k: at for k, at in standing.crowded_since.items() if k not in moved},
+            **crowded,
+        },
+    )
+
+
+def _is_free(target: str | None, snapshot: Snapshot) -> bool:
+    """Whether nothing keeps kube-scheduler from putting a pod elsewhere than on `target`."""
+    state_node = snapshot.by_name.get(target or "")
+    return state_node is not None and not (
+        state_node.claim is not None and labels.AWAITING_PODS in state_node.claim.meta.annotations
     )
 
 
@@ -180,7 +228,7 @@ def _due_at(
     at = min(t for t in times if t is not None)
     since = standing.crowded_since.values()
     # Who has lost its place may get that of another; who has none is known when kube-scheduler is done.
-    return max(at, min(max(since) + _CROWDING, min(since) + settings.batch_max)) if since else at
+    return max(at, min(max(since) + _CROWDING, min(since) + _CROWDING_MOST)) if since else at
 
 
 def _waiting(
@@ -226,5 +274,6 @@ def _announcements(unschedulable: Sequence[Unschedulable], pods: Sequence[Pod]) 
                 message=message,
             )
             for key in each.pods[: max(_ANNOUNCED_MOST - len(told), 0)]
+            if by_key[key].meta.uid
         ]
     return told

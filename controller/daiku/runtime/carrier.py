@@ -63,12 +63,12 @@ class Carrier:
             case commands.Launch():
                 return self._launch(command)
             case commands.PatchNodeClaim():
-                self._patch_node_claim(command)
+                return (events.Written(command.key, self._patch_node_claim(command)),)
             case commands.DeleteNodeClaim():
                 path = kinds.NODE_CLAIMS.object_path(command.name)
                 _delete(self.client, path, command.uid)
             case commands.PatchNode():
-                self._patch_node(command)
+                return (events.Written(command.key, self._patch_node(command)),)
             case commands.DeleteNode():
                 _delete(self.client, kinds.NODES.object_path(command.name), command.uid)
             case commands.Evict():
@@ -106,14 +106,15 @@ class Carrier:
             # An earlier try of the same command: its name is its token.
             return
 
-    def _patch_node_claim(self, command: commands.PatchNodeClaim) -> None:
+    def _patch_node_claim(self, command: commands.PatchNodeClaim) -> str:
         path = kinds.NODE_CLAIMS.object_path(command.name)
         found = encode.current(self.client.get(path))
         patches = encode.node_claim_patches(command, found, clock.now())
         # The last finalizer takes the object away, so its status comes first then.
-        self._send(path, patches, status_first=command.remove_finalizer)
+        return self._send(path, patches, status_first=command.remove_finalizer)
 
-    def _send(self, path: str, patches: encode.Patches, *, status_first: bool = False) -> None:
+    def _send(self, path: str, patches: encode.Patches, *, status_first: bool = False) -> str:
+        """Send both parts; the version of the object that comes of it, empty when nothing was to be sent."""
         steps = [(path, patches.metadata), (f"{path}/status", patches.status)]
         if status_first:
             steps.reverse()
@@ -127,9 +128,16 @@ class Carrier:
                 # Our own first step made this version.
                 patch["metadata"]["resourceVersion"] = version
             version = encode.current(self.client.patch(target, patch)).metadata.resource_version
+        return version or ""
 
-    def _patch_node(self, command: commands.PatchNode) -> None:
+    def _patch_node(self, command: commands.PatchNode) -> str:
         path = kinds.NODES.object_path(command.name)
+        operations = encode.node_operations(command)
+        if operations is not None:
+            self._nominate(command)
+            self._fence(path)
+            found = self.client.operate(path, operations) if operations else self.client.get(path)
+            return encode.current(found).metadata.resource_version
 
         def patches() -> encode.Patches:
             return encode.node_patches(command, encode.current(self.client.get(path)))
@@ -137,12 +145,12 @@ class Carrier:
         wanted = patches()
         self._nominate(command)
         try:
-            self._send(path, wanted)
+            return self._send(path, wanted)
         except errors.Conflict:
             if not command.nominates:
                 raise
             # Its kubelet has said something meanwhile; that need not keep it from the pods that are told of it.
-            self._send(path, patches())
+            return self._send(path, patches())
 
     def _nominate(self, command: commands.PatchNode) -> None:
         """Tell kube-scheduler of the pods that are expected on a Node. A hint: the Node does not wait for it."""

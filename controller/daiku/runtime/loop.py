@@ -28,6 +28,9 @@ IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
 PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
+PROVISIONING_SHARE: Final = 0.5
+"""Share of a tick's time box in which nodes for waiting pods are chosen: what a longer search saves is consolidated
+later, and until then pods wait."""
 LOOK_EVERY: Final = timedelta(minutes=1)
 """How often it decides at least: a change that nobody announced is acted upon all the same."""
 OBSERVED_SECONDS: Final = 5.0
@@ -154,7 +157,8 @@ class Loop:
         began = clock.monotonic()
         snapshot = self.cluster.snapshot(now)
         stop = clock.ends_after(self.settings.solve_max)
-        plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now, stop)
+        hurry = clock.ends_after(self.settings.solve_max * PROVISIONING_SHARE)
+        plan = tick.tick(snapshot, self.cluster.catalogue, self.settings, now, stop, hurry=hurry)
         elapsed = clock.monotonic() - began
         self._dirty = False
         self._wake_at = min(plan.wake_at or now + LOOK_EVERY, now + LOOK_EVERY)

@@ -197,7 +197,7 @@ TABLE: Final = (
     ),
     Option(
         "BATCH_IDLE_DURATION",
-        "1s",
+        "500ms",
         _DURATION,
         _duration,
         "settings.batch_idle",
@@ -205,7 +205,7 @@ TABLE: Final = (
     ),
     Option(
         "BATCH_MAX_DURATION",
-        "10s",
+        "1s",
         _DURATION,
         _duration,
         "settings.batch_max",

@@ -28,6 +28,7 @@ IGNORED: Final[Mapping[str, str]] = {
     "nominated_node_name": "a hint for kube-scheduler; a pod for which it makes room is not provisionable",
     "phase": "provisionable pods are pending",
     "unschedulable": "true of every provisionable pod",
+    "gated": "false of every provisionable pod",
     "ready": "false of every provisionable pod",
     "ready_since": "none of any provisionable pod",
     "scheduled": "None for every provisionable pod",

@@ -25,6 +25,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.pod_owner import PodOwner
 from daiku.model.volume import (
     CsiNode,
     PersistentVolume,
@@ -44,6 +45,7 @@ from daiku.state.nominations import Nominations
 from daiku.state.places import Places
 from daiku.state.pods import PodIndex
 from daiku.state.registrations import Registrations
+from daiku.state.scale_outs import ScaleOuts
 from daiku.state.snapshot import Snapshot
 from daiku.state.standing import Standing
 from daiku.state.volumes import OF_VOLUMES, Volumes
@@ -82,6 +84,7 @@ class Cluster:
         self._expected: dict[str, tuple[NodeClaim, datetime]] = {}
         self._ending: dict[str, datetime] = {}
         self._nominations = Nominations()
+        self._scale_outs = ScaleOuts()
         self._places = Places()
         self._inspections = Inspections()
         self._deciding = Deciding()
@@ -94,7 +97,8 @@ class Cluster:
     @property
     def again_at(self) -> datetime | None:
         """When something may be decided anew because of what `apply` said is of no account now."""
-        return self._inflight.again_at
+        times = (self._inflight.again_at, self._scale_outs.ends_at)
+        return min((at for at in times if at is not None), default=None)
 
     def apply(self, event: Event) -> bool:
         """Take in what happened. Applying an event twice changes nothing.
@@ -136,6 +140,9 @@ class Cluster:
                 self._fleet.see_launch(event, self._objects[NodeClaim])
             case events.LaunchFailed():
                 self._fleet.see_failure(event.node_claim, event.error)
+            case events.Written():
+                self._inflight.written(event.key, event.version)
+                return False
             case events.Inspected():
                 self._inspections.see(event)
             case events.Done() | events.Failed():
@@ -189,11 +196,12 @@ class Cluster:
             self._standing = None
         self._expected, self._ending = expected, ending
         self._pods.stamp(now)
-        waiting = self._pods.waiting()
+        self._scale_outs.stamp(now)
+        waiting = self._scale_outs.with_announced(self._pods.waiting())
         keys = frozenset(pod.meta.key for pod in waiting)
         said = self._standing = self._stood = self._stand()
         leaving = [p.meta.key for s in said.state_nodes if s.is_leaving for p in s.pods]
-        self._nominations.keep(keys.union(leaving) if leaving else keys)
+        self._nominations.keep(keys.union(leaving) if leaving else keys, waiting)
         known = cast("dict[str, Pod]", self._objects[Pod])
         self._nominations.place(self._places.expect(waiting, known, said.by_name, now), now)
         fleet = self._fleet
@@ -227,7 +235,8 @@ class Cluster:
             nominations=self._nominations.all(),
             places=self._places.kept(now),
             unneeded=self._nominations.unneeded(),
-            arrivals=self._pods.arrivals(),
+            arrivals={**self._pods.arrivals(), **self._scale_outs.arrivals(waiting)},
+            scale_out_since=self._scale_outs.since,
             last_pass=self._deciding.last_pass,
             unschedulable=self._deciding.still_unschedulable(keys),
             proposals=self._deciding.proposals,
@@ -244,7 +253,7 @@ class Cluster:
         self._sorted.pop(kind, None)
         self._volumes = None if kind in OF_VOLUMES else self._volumes
         if before is None or before.meta.resource_version != seen.meta.resource_version:
-            changed |= self._inflight.observed(f"{kind.__name__}/{key}")
+            changed |= self._inflight.observed(f"{kind.__name__}/{key}", seen.meta.resource_version)
         if isinstance(seen, NodePool | NodeClass) and not (
             isinstance(before, NodePool | NodeClass)
             and before.meta.generation == seen.meta.generation
@@ -253,8 +262,11 @@ class Cluster:
             # What was in the way of these pods may just have been changed by hand: do not make them wait.
             self._deciding.unschedulable = ()
         if isinstance(seen, Pod):
+            self._scale_outs.see_pod(before if isinstance(before, Pod) else None, seen)
             self._pods.see(seen, live=Pod not in self._unlisted)
             self._daemons.see(seen)
+        elif isinstance(seen, PodOwner):
+            self._scale_outs.see(seen, live=kind not in self._unlisted)
         elif isinstance(seen, NodePool):
             self._registrations.see_pool(seen)
         elif isinstance(seen, NodeClass):
@@ -277,9 +289,12 @@ class Cluster:
         self._inflight.forget(f"{kind.__name__}/{key}")
         self._deciding.lose(lost)
         self._volumes = None if kind in OF_VOLUMES else self._volumes
-        if kind is Pod:
+        if isinstance(lost, Pod):
+            self._scale_outs.see_pod(lost, None)
             self._pods.lose(key)
             self._daemons.lose(key)
+        elif isinstance(lost, PodOwner):
+            self._scale_outs.lose(lost.meta.uid)
         elif kind is NodeClaim:
             self._nominations.forget(key)
             self._fleet.forget(key)

@@ -42,14 +42,18 @@ class Hold:
     """The last failure, for people."""
     nominates: bool = False
     """Pods are being nominated to a Node."""
+    version: str = ""
+    """Version that the last command made of the object of the key; the pause ends when it is seen."""
 
 
 @dataclass(slots=True)
 class _Running:
     command: Command
     since: datetime
-    changed: bool = False
-    """Its object was seen again since."""
+    seen: str = ""
+    """Version of its object as it was seen last since then; empty while it was not."""
+    written: str = ""
+    """Version that the command made of its object; empty when that is not known."""
 
 
 @dataclass(slots=True)
@@ -76,12 +80,25 @@ class Inflight:
         running = self.running.pop(command.key, None)
         self.pauses.pop(command.key, None)
         pause = _pause_after(command)
-        if pause is None or (running is not None and running.changed):
+        if pause is None:
             return True
+        version = ""
+        if running is not None:
+            version = running.written
+            # A command of two writes is seen twice, and what is planned after the first would conflict with the second.
+            if running.seen and _is_as_new(running.seen, version):
+                return True
         # Of many instances that end, several are asked about together.
         until = self._fresh[command.key] = waking.shared(finished + pause, pause)
-        self.pauses[command.key] = Hold(key=command.key, since=finished, until=until)
+        self.pauses[command.key] = Hold(
+            key=command.key, since=finished, until=until, version=version
+        )
         return False
+
+    def written(self, key: str, version: str) -> None:
+        """The command that is under way for a key made this version of its object."""
+        if (running := self.running.get(key)) is not None:
+            running.written = version
 
     def failed(
         self, key: str, error: Exception, finished: datetime, retry_after: timedelta | None = None
@@ -95,7 +112,7 @@ class Inflight:
         why = str(error) or type(error).__name__
         self.pauses[key] = Hold(key=key, since=finished, until=until, failures=failures, why=why)
 
-    def observed(self, key: str) -> bool:
+    def observed(self, key: str, version: str) -> bool:
         """The object of a key was seen again, so what is planned next is planned on fresh knowledge.
 
         Returns:
@@ -103,9 +120,9 @@ class Inflight:
         """
         running = self.running.get(key)
         if running is not None:
-            running.changed = True
+            running.seen = version
         pause = self.pauses.get(key)
-        if pause is None or pause.failures > 1:
+        if pause is None or pause.failures > 1 or not _is_as_new(version, pause.version):
             return False
         del self.pauses[key]
         self._fresh.pop(key, None)
@@ -135,6 +152,16 @@ class Inflight:
             )
             held[key] = Hold(key=key, since=running.since, until=None, nominates=nominates)
         return held
+
+
+def _is_as_new(version: str, wanted: str) -> bool:
+    """Whether a resource version is that of `wanted` or a later one of the same object.
+
+    Source: KEP 5504; versions of one resource are numbers that grow.
+    """
+    if version.isdecimal() and wanted.isdecimal():
+        return int(version) >= int(wanted)
+    return not wanted or version == wanted
 
 
 def _pause_after(command: Command) -> timedelta | None:

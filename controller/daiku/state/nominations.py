@@ -3,11 +3,13 @@
 A cache: after a restart pods are planned anew, with what is on its way counted in.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku.model.pod import Pod
+from daiku.state import scale_outs
 from daiku.state.snapshot import Nomination
 
 _NOMINATED: Final = timedelta(seconds=20)
@@ -26,7 +28,7 @@ class Nominations:
     def make(self, claim: str, pods: Iterable[str], waiting: Container[str], now: datetime) -> None:
         """A NodeClaim is made for these pods."""
         names = tuple(pods)
-        if names and all(pod in waiting for pod in names):
+        if names and all(pod in waiting or scale_outs.is_announced(pod) for pod in names):
             self._made[claim] = True
         self.place(dict.fromkeys(names, claim), now)
 
@@ -43,9 +45,24 @@ class Nominations:
         lost = [p for p, n in self._of.items() if p not in placements and n.lost is None]
         self._of |= {pod: replace(self._of[pod], lost=now) for pod in lost}
 
-    def keep(self, homeless: Container[str]) -> None:
-        """Pods that neither wait nor lose their node are expected nowhere."""
-        self._of = {pod: n for pod, n in self._of.items() if pod in homeless}
+    def keep(self, homeless: Container[str], waiting: Sequence[Pod]) -> None:
+        """Forget pods that neither wait nor lose their node; a new pod takes the place of an announced one.
+
+        Args:
+            homeless: Keys of pods that wait or are about to.
+            waiting: Those that wait, announced ones among them.
+        """
+        gone = {pod: n for pod, n in self._of.items() if pod not in homeless}
+        if not gone:
+            return
+        self._of = {pod: n for pod, n in self._of.items() if pod not in gone}
+        left: dict[str, list[Nomination]] = {}
+        for pod, nomination in gone.items():
+            if scale_outs.is_announced(pod):
+                left.setdefault(scale_outs.workload_of(pod), []).append(nomination)
+        for pod in waiting if left else ():
+            if pod.meta.key not in self._of and (places := left.get(pod.meta.controller_key)):
+                self._of[pod.meta.key] = places.pop()
 
     def forget(self, claim: str) -> None:
         """A NodeClaim is launched, or gone."""

@@ -113,6 +113,8 @@ class Snapshot:
     """NodeClaims that were made for pods which have gone, or found their places elsewhere, before the launch."""
     arrivals: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     """Provisionable pod -> when it was first seen to wait."""
+    scale_out_since: datetime | None = None
+    """When the oldest scale-out began of those that go on; None when none does."""
     last_pass: datetime | None = None
     """When pods were last planned."""
     unschedulable: tuple[Unschedulable, ...] = ()

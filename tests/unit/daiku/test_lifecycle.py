@@ -15,17 +15,16 @@ from daiku.commands import (
     PatchNodeClaim,
     TerminateInstance,
 )
-from daiku.events import Done, InstancesListed, Object
+from daiku.events import InstancesListed, Object
 from daiku.lifecycle import plan
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, find
 from daiku.model.taints import Taint
-from daiku.report import Report
-from daiku.scheduling import nominating
 from daiku.settings import Settings
 from daiku.state.cluster import Cluster
 
 MINUTE = timedelta(minutes=1)
+SOON = timedelta(seconds=10)
 CNI = Taint("cni", "NoSchedule")
 GPU = Taint("dedicated", "NoSchedule", "gpu")
 LAUNCHED = build.node_claim(
@@ -61,10 +60,17 @@ def deletions(made: list[Command]) -> list[str]:
 
 
 def test_without_a_node_a_claim_is_not_registered() -> None:
-    found = condition(decide(LAUNCHED), "Registered")
+    found = condition(decide(LAUNCHED, after=SOON), "Registered")
 
     assert found is not None
     assert (found.status, found.reason) == ("Unknown", "NodeNotFound")
+
+
+def test_what_a_young_claim_waits_for_is_not_written() -> None:
+    made = decide(LAUNCHED, after=SOON - timedelta(seconds=1))
+
+    said = [c.reason for p in made if isinstance(p, PatchNodeClaim) for c in p.conditions]
+    assert not {"NodeNotFound", "NodeNotReady"} & {*said}
 
 
 def test_two_nodes_of_one_instance_are_a_mistake_that_is_told() -> None:
@@ -93,73 +99,6 @@ def test_a_node_that_joins_gets_what_its_claim_says_and_loses_the_taint_of_its_b
     assert patch.taints == (GPU, CNI)
 
 
-def test_pods_are_nominated_to_the_node_that_was_made_for_them_before_it_takes_pods() -> None:
-    fresh = {"registered": False, "initialized": False, "taints": [taints.UNREGISTERED]}
-    cluster = build.cluster(
-        LAUNCHED,
-        build.node(claim=LAUNCHED, **fresh),
-        build.pod("guest"),
-        build.pod("told", nominated_node_name="node-default-aaaaa"),
-        build.pod("elsewhere"),
-        build.pod("stranger", cpu="2"),
-        build.node_pool(),
-        build.node_class(),
-    )
-    name = LAUNCHED.meta.name
-    expected = {f"default/{pod}": name for pod in ("guest", "told", "gone")}
-    expected["default/elsewhere"] = "another"
-    cluster.planned(Report(placements=expected), build.NOW)
-
-    patch = node_patch(commands(cluster))
-    assert [pod.name for pod in patch.nominates] == ["guest"]
-    assert patch.taints_before == (taints.UNREGISTERED,)
-
-
-@pytest.mark.parametrize(
-    ("others", "cpu", "nominated"),
-    [
-        pytest.param(nominating.NOMINATED_MOST - 1, "2", 1, id="as many as may be"),
-        pytest.param(nominating.NOMINATED_MOST, "2", 0, id="one too many"),
-        pytest.param(1, "100m", 0, id="all alike, so that it does not matter who goes where"),
-    ],
-)
-def test_where_it_costs_more_than_it_brings_kube_scheduler_is_left_in_peace(
-    others: int, cpu: str, nominated: int
-) -> None:
-    node = build.node(
-        claim=LAUNCHED, registered=False, initialized=False, taints=[taints.UNREGISTERED]
-    )
-    waiting = [build.pod("guest", cpu="100m"), *build.pods(others, "other", cpu=cpu)]
-    cluster = build.cluster(LAUNCHED, node, *waiting, build.node_pool())
-    cluster.planned(Report(placements={"default/guest": LAUNCHED.meta.name}), build.NOW)
-
-    assert len(node_patch(commands(cluster)).nominates) == nominated
-
-
-def test_one_node_at_a_time_is_opened_to_the_pods_that_were_made_for_it() -> None:
-    fresh = {"registered": False, "initialized": False, "taints": [taints.UNREGISTERED]}
-    claims = [build.node_claim(f"default-{n}", registered=False, initialized=False) for n in "abc"]
-    nodes = [build.node(f"node-{c.meta.name}", claim=c, **fresh) for c in claims]
-    pods = [build.pod("one", cpu="100m"), build.pod("two", cpu="200m")]
-    cluster = build.cluster(*claims, *nodes, *pods, build.node_pool(), build.node_class())
-    cluster.planned(
-        Report(placements={"default/one": "default-a", "default/two": "default-b"}), NOW
-    )
-
-    def opened(after: timedelta) -> dict[str, PatchNode]:
-        snapshot = cluster.snapshot(NOW + after)
-        made = nominating.one_at_a_time(commands(cluster, after=after), snapshot, snapshot.at)
-        return {c.name: c for c in made if isinstance(c, PatchNode)}
-
-    first = opened(timedelta())
-    assert list(first) == ["node-default-a", "node-default-c"], "nobody waits for the last one"
-    cluster.begin(first["node-default-a"], NOW)
-    assert "node-default-b" not in opened(timedelta(seconds=9))
-    assert "node-default-b" in opened(timedelta(seconds=10)), "a slow one is not waited for"
-    cluster.apply(Done(first["node-default-a"], NOW))
-    assert "node-default-b" in opened(timedelta(seconds=1))
-
-
 def test_a_node_that_looks_after_its_own_taints_keeps_them() -> None:
     own = {labels.DO_NOT_SYNC_TAINTS: "true"}
     node = build.node(
@@ -182,12 +121,20 @@ def test_a_node_that_joins_without_the_taint_of_its_birth_is_reported() -> None:
 
 
 def test_a_labelled_node_makes_its_claim_registered() -> None:
-    made = decide(LAUNCHED, build.node(claim=LAUNCHED, initialized=False, ready=False))
+    node = build.node(claim=LAUNCHED, initialized=False, ready=False)
+    made = decide(LAUNCHED, node, after=timedelta(seconds=5))
 
     found = condition(made, "Registered")
     assert found is not None
     assert found.status == "True"
     assert [c.node_name for c in made if isinstance(c, PatchNodeClaim)] == ["node-default-aaaaa"]
+
+
+def test_a_registration_waits_a_moment_to_be_written_together_with_what_follows() -> None:
+    node = build.node(claim=LAUNCHED, initialized=False, ready=False)
+    made = decide(LAUNCHED, node, after=timedelta(seconds=4))
+
+    assert not [c for c in made if isinstance(c, PatchNodeClaim)]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +157,7 @@ def test_a_node_is_not_initialized_while_something_is_missing(
 ) -> None:
     node = build.node(claim=REGISTERED, initialized=False, **fields)  # type: ignore[arg-type]
 
-    found = condition(decide(REGISTERED, node), "Initialized")
+    found = condition(decide(REGISTERED, node, after=SOON), "Initialized")
 
     assert found is not None
     assert (found.status, found.reason) == ("Unknown", reason)

@@ -49,9 +49,9 @@ def claim_of(pool: NodePool, *pods: Object, types: Iterable[InstanceType] = ()) 
 @pytest.mark.parametrize(
     ("arrivals", "closes"),
     [
-        pytest.param([0], 1, id="one second after a lone pod"),
-        pytest.param([0, 0.5], 1.5, id="one second after the last pod"),
-        pytest.param([0, 3, 6, 9.5], 10, id="ten seconds after the first at the latest"),
+        pytest.param([0], 0.5, id="half a second after a lone pod"),
+        pytest.param([0, 0.3], 0.8, id="half a second after the last pod"),
+        pytest.param([0, 0.3, 0.6, 0.9], 1, id="a second after the first at the latest"),
     ],
 )
 def test_a_batch_closes(arrivals: list[float], closes: float) -> None:
@@ -68,7 +68,7 @@ def test_an_open_batch_is_waited_for() -> None:
     made = provision(world(build.pod(), build.node_pool()), NOW)
 
     assert made.commands == ()
-    assert made.wake_at == NOW + SECOND
+    assert made.wake_at == NOW + SECOND / 2
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_pods_without_a_place_do_not_keep_a_batch_from_waiting() -> None:
         NOW,
     )
 
-    assert provision(cluster, NOW).wake_at == NOW + SECOND
+    assert provision(cluster, NOW).wake_at == NOW + SECOND / 2
 
 
 def test_a_pod_without_a_place_is_told_why() -> None:
@@ -316,8 +316,8 @@ def test_pods_whose_room_others_have_taken_are_planned_together_once_no_more_los
         made.append(len(created(found)))
         cluster.planned(Report(placements=found.placements), now)
 
-    assert created(provision(cluster, LATER + 3 * SECOND)) == []
-    last = provision(cluster, LATER + 4 * SECOND)
+    assert created(provision(cluster, LATER + 1.9 * SECOND)) == []
+    last = provision(cluster, LATER + 2 * SECOND)
 
     assert made == [0, 0, 0]
     assert sum(len(c.pods) for c in last.commands if isinstance(c, CreateNodeClaim)) == 3

@@ -1,11 +1,12 @@
 """From commands to patches: what is replaced, what is kept, and what guards against old knowledge."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests import build
+from tests import build, json_patch
 
 from daiku import commands
 from daiku.api import encode
@@ -14,6 +15,7 @@ from daiku.model.condition import Condition
 from daiku.model.taints import Taint
 
 NOW = datetime(2026, 3, 2, 12, 0, 0, 999999, tzinfo=UTC)
+Json = dict[str, Any]
 LONG_AGO = "2026-01-01T00:00:00Z"
 
 
@@ -121,27 +123,73 @@ def test_a_taint_that_stays_keeps_when_it_was_added() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "version"),
-    [
-        pytest.param((Taint("a", "NoExecute"),), "8", id="as they were: the newer version will do"),
-        pytest.param((), "7", id="others: only the version that was looked at"),
-        pytest.param(None, "7", id="nobody looked"),
-    ],
-)
-def test_a_newer_node_will_do_while_its_taints_are_those_that_were_looked_at(
-    before: tuple[Taint, ...] | None, version: str
+A, B, C = Taint("a", "NoExecute"), Taint("b", "NoSchedule"), Taint("c", "NoSchedule", "x")
+
+
+@pytest.mark.parametrize("before", [(), (A,), (A, B), (B, A)], ids=str)
+@pytest.mark.parametrize("after", [(), (A,), (B,), (B, C), (C,), (A, B, C)], ids=str)
+def test_operations_on_a_node_leave_the_taints_that_were_decided_on(
+    before: tuple[Taint, ...], after: tuple[Taint, ...]
 ) -> None:
-    command = commands.PatchNode(name="n", resource_version="7", taints=(), taints_before=before)
-    found = _current(
-        metadata={"resourceVersion": "8"},
-        spec={"taints": [{"key": "a", "effect": "NoExecute", "timeAdded": LONG_AGO}]},
+    node = build.node("n", taints=list(before))
+    command = commands.PatchNode(name="n", resource_version="7", taints=after, before=node)
+    wire = {"spec": {"taints": [encode.taint(t) for t in before]} if before else {}}
+
+    operations = encode.node_operations(command)
+
+    assert operations is not None
+    found = json_patch.apply(wire, operations)["spec"].get("taints", [])
+    assert {t["key"] for t in found} == {t.key for t in after}
+
+
+def test_operations_on_a_node_fail_when_a_taint_that_goes_is_not_where_it_was() -> None:
+    node = build.node("n", taints=[A, B])
+    command = commands.PatchNode(name="n", resource_version="7", taints=(A,), before=node)
+    operations = encode.node_operations(command)
+    others = {"spec": {"taints": [encode.taint(B), encode.taint(A)]}}
+
+    assert operations is not None
+    with pytest.raises(json_patch.TestFailed):
+        json_patch.apply(others, operations)
+
+
+def test_operations_on_a_node_add_a_label_a_finalizer_and_an_owner_to_what_is_there() -> None:
+    claim = build.node_claim("default-1")
+    node = build.node("n", labels_of={"theirs": "1"})
+    command = commands.PatchNode(
+        name="n",
+        resource_version="7",
+        labels={"karpenter.sh/registered": "true", "gone": None},
+        annotations={"a/b": "1"},
+        add_finalizer=True,
+        owner=claim,
+        before=replace(node, meta=replace(node.meta, annotations={}, finalizers=(), owners=())),
     )
+    operations = encode.node_operations(command)
 
-    patches = encode.node_patches(command, found)
+    assert operations is not None
+    meta = json_patch.apply({"metadata": {"labels": dict(node.meta.labels)}}, operations)[
+        "metadata"
+    ]
+    assert meta["labels"]["karpenter.sh/registered"] == "true"
+    assert meta["labels"]["theirs"] == "1"
+    assert meta["annotations"] == {"a/b": "1"}
+    assert meta["finalizers"] == ["karpenter.sh/termination"]
+    assert [o["uid"] for o in meta["ownerReferences"]] == [claim.meta.uid]
 
-    assert patches.metadata is not None
-    assert patches.metadata["metadata"]["resourceVersion"] == version
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        commands.PatchNode(name="n", resource_version="7", taints=()),
+        commands.PatchNode(
+            name="n", resource_version="7", remove_finalizer=True, before=build.node("n")
+        ),
+    ],
+    ids=["only one version will do", "a finalizer goes"],
+)
+def test_where_the_version_matters_there_are_no_operations(command: commands.PatchNode) -> None:
+    assert encode.node_operations(command) is None
 
 
 def test_a_node_is_owned_by_its_claim_once() -> None:

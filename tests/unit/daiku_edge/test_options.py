@@ -93,7 +93,7 @@ def test_all_mistakes_are_reported_together_with_what_is_allowed() -> None:
         pytest.param({}, "CLUSTER_NAME is empty", id="no cluster"),
         pytest.param(
             {"CLUSTER_NAME": "demo", "BATCH_MAX_DURATION": "100ms"},
-            "may not be less than BATCH_IDLE_DURATION, which is 1s",
+            "may not be less than BATCH_IDLE_DURATION, which is 0.5s",
             id="a batch that ends before it can be idle",
         ),
         pytest.param(
