@@ -21,7 +21,7 @@ LOOKED: Final = timedelta(minutes=1)
 """How long the core decides about nodes: longer than a consolidation rests before it acts."""
 TICKS_MOST: Final = 200
 _PASSING: Final = frozenset(
-    {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "Settling", "TooYoung", "Waits"}
+    {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "TooYoung", "Waits"}
 )
 """Why a node is kept now and may not be in a minute, although nothing happens."""
 

@@ -32,21 +32,8 @@ PLURALS: Final = (
     PODS, NODES, CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES, LEASES, EVENTS, "namespaces", *VOLUMES, DEPLOYMENTS,
     SCALERS, REPLICA_SETS, JOBS, "statefulsets",
 )  # fmt: skip
-NAMESPACED: Final = frozenset(
-    {
-        PODS,
-        DAEMON_SETS,
-        BUDGETS,
-        LEASES,
-        EVENTS,
-        DEPLOYMENTS,
-        SCALERS,
-        "persistentvolumeclaims",
-        REPLICA_SETS,
-        JOBS,
-        "statefulsets",
-    }  # fmt: skip
-)
+_OF_APPS: Final = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS, "statefulsets", JOBS, SCALERS)
+NAMESPACED: Final = frozenset({PODS, BUDGETS, LEASES, EVENTS, "persistentvolumeclaims", *_OF_APPS})
 WITH_STATUS: Final = frozenset({PODS, NODES, CLAIMS, POOLS, BUDGETS, CLASSES})
 """Kinds whose status is only written through its subresource."""
 WITH_GENERATION: Final = frozenset({CLAIMS, POOLS, DAEMON_SETS, BUDGETS, CLASSES})

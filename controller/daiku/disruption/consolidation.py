@@ -15,14 +15,13 @@ from datetime import timedelta
 from itertools import zip_longest
 from typing import Final
 
-from daiku.disruption import balanced, loops, payback, repacking
+from daiku.disruption import balanced, loops, repacking
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.disruption.weighing import Together, Weighing, of_consolidation
 from daiku.model import labels, units, waking
 from daiku.report import Kept, Look, Proposal
-from daiku.state.past import RESIDENCY
 
 REASON: Final = "Underutilized"
 TRIALS_MOST: Final = 100
@@ -169,12 +168,6 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
     elif loop := ground.loops().get(pool.meta.name):
         reason, message = loops.REASON, str(loop)
         made.wakes.append(loop.until)
-    elif moved := payback.settling(candidate, ground.snapshot, ground.now):
-        reason = "Settling"
-        message = (
-            f"pod {moved[0].meta.key} was moved lately; it may go from {moved[1]:%H:%M:%S} UTC on"
-        )
-        made.wakes.append(waking.shared(moved[1], RESIDENCY))
     elif missing := [k for k in _NEEDED if not known.get(k)]:
         message = f"its node has no label {missing[0]}"
     elif ground.prices().get(candidate.state_node.name, 0.0) <= 0:

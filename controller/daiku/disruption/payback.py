@@ -11,7 +11,7 @@ Source of the weights of deletion cost and priority: `disruption.cost`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,7 +23,6 @@ from daiku.model import units
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.scheduling.whatif import WhatIf
-from daiku.state.past import RESIDENCY
 from daiku.state.snapshot import Snapshot
 
 HORIZON: Final = "daiku.dev/payback-horizon"
@@ -43,6 +42,8 @@ _FRICTION: Final = 1.05
 More of it saves evictions (eight simulated clusters of 1,000 pods, scaled to 30 %, ended 1.0 % over the lower bound
 with 305 of 320 pods moved, with 1.3 1.4 % and 287, with 1.6 2.8 % and 264, with 2.2 6.6 % and 205), but then what would
 save less than that share never pays, for however long it is there."""
+_AGAIN: Final = 3.0
+"""How much dearer it is to move a pod again that was moved a moment ago; it falls to nothing within ten minutes."""
 _LAST_REPLICA: Final = 9.0
 """How much dearer it is to move the only replica of a workload than one of very many."""
 
@@ -58,7 +59,7 @@ def movable(
         snapshot: All pods, to tell how large a share of its workload each is.
         now: The time; None to look at what would be possible once everybody has been quiet for long enough.
     """
-    costs = Costs(world, replicas(snapshot), starts(snapshot))
+    costs = Costs(world, snapshot)
     found: list[Movable] = []
     for candidate in candidates:
         pool, node = candidate.pool, candidate.state_node
@@ -68,9 +69,7 @@ def movable(
             continue
         if pool.consolidate_after is None or node.name not in world.usd_per_hour:
             continue
-        if now is not None and (
-            _quiet_at(candidate, now) > now or settling(candidate, snapshot, now)
-        ):
+        if now is not None and _quiet_at(candidate, now) > now:
             continue
         found.append(
             Movable(
@@ -124,34 +123,14 @@ def starts(snapshot: Snapshot) -> dict[str, timedelta]:
     return {owner: sorted(times)[len(times) // 2] for owner, times in seen.items()}
 
 
-def settling(
-    candidate: Candidate, snapshot: Snapshot, now: datetime
-) -> tuple[Pod, datetime] | None:
-    """The pod that must stay longest because it was moved lately, and until when; None when none must.
-
-    Where moves are free, being moved again soon is free as well.
-    """
-    if snapshot.past.moved_nothing or not horizon(candidate.pool):
-        return None
-    for pod in candidate.state_node.newest:
-        # Nobody stays for longer than that, and most pods were bound long ago.
-        if pod.scheduled is None or pod.scheduled <= now - RESIDENCY:
-            return None
-        until = snapshot.past.stays_until(pod)
-        if until is not None:
-            return (pod, until) if until > now else None
-    return None
-
-
 class Costs:
     """What it costs to move pods of one snapshot."""
 
-    def __init__(
-        self, world: WhatIf, of_owner: Mapping[str, int], starts: Mapping[str, timedelta]
-    ) -> None:
+    def __init__(self, world: WhatIf, snapshot: Snapshot) -> None:
         self._worth = world.worth()
-        self._of_owner = of_owner
-        self._starts = starts
+        self._of_owner = replicas(snapshot)
+        self._starts = starts(snapshot)
+        self._past, self._now = snapshot.past, snapshot.at
 
     def of(self, pod: Pod) -> float:
         """USD for moving `pod` once."""
@@ -160,7 +139,8 @@ class Costs:
         took = self._starts.get(owner)
         idle_hours = (START if took is None else took + _MISSED) / timedelta(hours=1)
         worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
-        return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share)
+        again = 1.0 + _AGAIN * self._past.freshness(pod, self._now)
+        return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share) * again
 
     def per_hour(self, pods: Iterable[Pod], lasting: timedelta) -> float:
         """USD per hour that must be saved for as long as `lasting` so that moving `pods` pays; 0 if moves are free."""

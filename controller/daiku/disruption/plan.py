@@ -49,7 +49,7 @@ _DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
     {
         "NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized", "Paused",
-        "Unconsolidatable", "Waits", "Disrupting", "Settling", "Loop", fallback.REASON,
+        "Unconsolidatable", "Waits", "Disrupting", "Loop", fallback.REASON,
     }
 )  # fmt: skip
 """Reasons that end with an event or at a known time, so that looking again in between is no use."""

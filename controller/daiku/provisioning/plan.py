@@ -17,7 +17,7 @@ from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
 from daiku.provisioning.nominations import Standing
 from daiku.report import Unschedulable
-from daiku.scheduling import claims, limits, problem, solver
+from daiku.scheduling import claims, limits, node_sets, problem, solver
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
@@ -94,6 +94,7 @@ def plan(
         min_values_policy=settings.min_values_policy,
         stop=stop,
     )
+    solved = node_sets.cheapest(asked, solved)
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
     )

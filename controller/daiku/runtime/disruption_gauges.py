@@ -27,7 +27,7 @@ _BARRED: Final = frozenset(
     {
         "NotInitialized", "Disrupting", "NodePoolNotFound", "Paused", "Nominated", "DoNotDisrupt", "LetOff",
         "PodDoNotDisrupt", "SeveralBudgets", "PodDisruptionBudget", "StaticNodePool", "ConsolidationDisabled",
-        "TooYoung", "NotEmpty", "Settling", "Loop",
+        "TooYoung", "NotEmpty", "Loop",
     }
 )  # fmt: skip
 """Reasons for which a node is no candidate at all, whatever it would save."""

@@ -76,15 +76,15 @@ class Past:
         """Whether no pod whatever can have been moved lately."""
         return self.since is None and not self.evictions
 
-    def stays_until(self, pod: Pod) -> datetime | None:
-        """Until when a pod that may have been moved is left where it is; None when it was not moved."""
-        if pod.scheduled is None:
-            return None
+    def freshness(self, pod: Pod, now: datetime) -> float:
+        """How lately a pod was moved: 1 for just now, 0 for `RESIDENCY` ago, or never."""
+        if self.moved_nothing or pod.scheduled is None or pod.scheduled <= now - RESIDENCY:
+            return 0.0
         moved = self.since is not None and pod.scheduled < self.since
         known = self.evictions.get(pod.meta.controller_uid)
         if known is not None:
             moved = moved or known[0] <= pod.scheduled <= known[1] + RESIDENCY
-        return pod.scheduled + RESIDENCY if moved else None
+        return 1.0 - max((now - pod.scheduled) / RESIDENCY, 0.0) if moved else 0.0
 
     def note(self, nodepool: str) -> str | None:
         """What is to be written on a NodePool: nodes that were made again and taken away again; None when none was."""
