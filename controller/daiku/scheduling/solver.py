@@ -147,6 +147,12 @@ def _place_on_new(
             packed.min_values_bind = False
             fill(pools)
             packed.min_values_bind = True
+    if together:
+        return
+    # What is left may not have nodes of its own; nodes that others have may still become larger.
+    if placer is not None:
+        placer.join_all(packed.residual[: len(problem.counts)], at_any_price=True)
+    packed.join()
 
 
 def _relax(problem: Problem, residual: Ints, *, hopeless_only: bool) -> bool:
