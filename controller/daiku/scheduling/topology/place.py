@@ -216,6 +216,7 @@ class Placer:
             return 0
         pins = self.templates.pins(possible[0], positions)
         self.postponed[row, pins] = self.postponed.get((row, pins), 0) + count
+        self.division.spare.awaited[possible[0]] += count * float(self.sizes[row])
         return self._note(row, possible[0], count)
 
     def touched(self, rules: Rules) -> tuple[int, ...]:
