@@ -122,7 +122,7 @@ def _named(
         placed,
         [*results.packed(placer), *bought],
         least.usd_per_hour,
-        why_not=lambda row: why_not.of_class(placer, row),
+        why_not=lambda row, own: why_not.of_class(placer, row, own),
         order=placer.order,
     )
 

@@ -93,7 +93,7 @@ def _roomiest_first(
     room: Callable[[int], int],
 ) -> list[int]:
     """Domains that have room for one pod more than they get before the others, then the least loaded first."""
-    if len(domains) < 2:  # noqa: PLR2004 - there is no choice
+    if len(domains) < 2:
         return list(domains)
     return sorted(domains, key=lambda d: (room(d) <= filled[d], load.get(d, 0.0), d))
 
