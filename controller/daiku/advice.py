@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 WAITING: Final[Mapping[str, str]] = {
-    "InsufficientResources": "ask for less, or let the NodePool use larger instance types",
+    "InsufficientResources": "ask for less, or let the NodePool use instance types that have as much",
     "RequirementsNotMet": "drop the node selector or affinity that it names, or add what it asks for to the NodePool",
     "TaintNotTolerated": "add the toleration to the pods, or take the taint off the NodePool",
     "NoOffering": "allow more zones, capacity types or instance types; what is sold out is tried again after 3 minutes",

@@ -65,7 +65,9 @@ def pod(question: Question, namespace: str, name: str) -> Explanation:
     facts = [("requests", asked or "nothing")]
     if found.node_name:
         facts.append(("node", found.node_name))
-        return _said(f"Pod {key} runs on node {found.node_name}.", facts)
+        where = prospect.cluster_of(question).snapshot(question.now).by_name.get(found.node_name)
+        going = ", which is going" if where is not None and where.is_deleting else ""
+        return _said(f"Pod {key} runs on node {found.node_name}{going}.", facts)
     if found.is_finished:
         return _said(f"Pod {key} has ended.", facts)
     if found.is_daemon:
@@ -74,6 +76,14 @@ def pod(question: Question, namespace: str, name: str) -> Explanation:
             facts,
         )
     made = forecast(question.objects, question.catalogue, question.settings)
+    home = next((each.name for each in made.existing_nodes if key in each.added), "")
+    goes = _given_up(home, question) if home else ""
+    if goes:
+        return _said(
+            f"Pod {key} would fit on node {home}, but that is about to go.",
+            facts,
+            [goes, "what the pod gets instead is decided once it has gone"],
+        )
     return _of_waiting(key, made, facts)
 
 
@@ -88,8 +98,7 @@ def node(question: Question, name: str) -> Explanation:
     found = snapshot.by_name.get(name)
     if found is None:
         raise UnknownNameError(_unknown("node", name, snapshot.state_nodes))
-    usd = prices.of_nodes(snapshot, question.catalogue).get(found.name)
-    facts = [*_facts_of_node(found), ("price", _price(usd))]
+    facts = [*_facts_of_node(found), ("price", _price(_usd(found, question)))]
     if found.claim is None:
         return _said(
             f"Node {name} has no NodeClaim: another controller, or a person, decides when it goes.",
@@ -100,11 +109,14 @@ def node(question: Question, name: str) -> Explanation:
     claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
     why, goes = prospect.of_one(found.claim_name, claims, cluster, question)
     apart: list[str] = []
-    if why is not None and why.reason == "Unconsolidatable" and not goes:
+    if goes or (why is not None and why.reason == "Unconsolidatable"):
         if len(claims) <= TOGETHER_MOST:
-            together = prospect.within_a_minute(prospect.cluster_of(question), question)
-            goes = together.going.get(found.claim_name, "")
-        else:
+            together = prospect.within_a_minute(prospect.cluster_of(question), question).going
+            if goes and found.claim_name not in together:
+                first = f"within a minute the controller takes {_first(sorted(together))} instead"
+                return _said(f"Node {name} could go, but others go first.", facts, [first, goes])
+            goes = together.get(found.claim_name, "")
+        elif not goes:
             apart = [f"it was looked at by itself; {_TOGETHER.format(f'{len(claims):,}')}"]
     if goes:
         return _said(f"Node {name} is about to go.", facts, [goes])
@@ -128,10 +140,12 @@ def node_pool(question: Question, name: str) -> Explanation:
     if found is None:
         raise UnknownNameError(_unknown("NodePool", name, snapshot.node_pools))
     own = [s for s in snapshot.state_nodes if s.nodepool == name and s.claim is not None]
-    known = prices.of_nodes(snapshot, question.catalogue)
-    usd = sum(known.get(s.name, 0.0) for s in own)
+    known = [usd for s in own if (usd := _usd(s, question)) is not None]
+    price = _price(sum(known) if known or not own else None)
+    if 0 < len(known) < len(own):
+        price += f", without {units.counted(len(own) - len(known), 'node')} of unknown price"
     used = resources.add(*(s.capacity for s in own))
-    facts = [("nodes", f"{len(own):,}"), ("price", _price(usd))]
+    facts = [("nodes", f"{len(own):,}"), ("price", price)]
     facts += _requested(
         resources.add(*(s.used() for s in own)), resources.add(*(s.allocatable for s in own))
     )
@@ -158,6 +172,13 @@ def node_pool(question: Question, name: str) -> Explanation:
     said = _of_pool(found, made, prospect.at_once(cluster, question), own, facts)
     apart = f"nodes were looked at one by one; {_TOGETHER.format(f'{claims:,}')}"
     return replace(said, reasons=(*said.reasons, apart))
+
+
+def _given_up(name: str, question: Question) -> str:
+    """Why the controller deletes a node at once; empty when it does not."""
+    found = prospect.cluster_of(question).snapshot(question.now).by_name.get(name)
+    reason = prospect.deleted_now(question).get(found.claim_name, "") if found else ""
+    return f"the controller deletes its NodeClaim now: {reason.replace('_', ' ')}" if reason else ""
 
 
 def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Explanation:
@@ -266,6 +287,13 @@ def _remedies(blockers: Sequence[Blocker]) -> list[str]:
     return list(
         dict.fromkeys(advice.WAITING[b.reason] for b in blockers if b.reason in advice.WAITING)
     )
+
+
+def _usd(found: StateNode, question: Question) -> float | None:
+    """What a node costs an hour by its labels, whoever made it; None when the catalogue does not say."""
+    known, own = prices.in_any_class(question.catalogue), found.labels
+    what = own.get(labels.INSTANCE_TYPE, ""), own.get(labels.ZONE, ""), labels.capacity_type(own)
+    return known.get(what)
 
 
 def _price(usd: float | None) -> str:

@@ -55,6 +55,12 @@ def cluster_of(question: Question) -> Cluster:
     return forecast.cluster(question.objects, question.catalogue, question.settings)
 
 
+def deleted_now(question: Question) -> dict[str, str]:
+    """NodeClaims that are deleted at once, such as those that never became nodes, and the reason in one word."""
+    plan = _tick(cluster_of(question), question, question.now)
+    return {c.name: c.reason for c in plan.commands if isinstance(c, DeleteNodeClaim)}
+
+
 def of_one(
     claim: str, claims: Sequence[str], cluster: Cluster, question: Question
 ) -> tuple[Kept | None, str]:

@@ -72,6 +72,29 @@ def test_a_claim_has_the_taints_of_its_pool() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "declared", "found"),
+    [
+        pytest.param(("rack", "In", "r1"), None, ["Requirements"], id="nobody declares it"),
+        pytest.param(("rack", "In", "r1"), ("rack", "In", "r1", "r2"), [], id="one of several"),
+        pytest.param(("rack", "In", "r3"), ("rack", "In", "r1"), ["Requirements"], id="another"),
+        pytest.param(("rack", "In", "r1"), ("rack", "Exists"), [], id="any"),
+        pytest.param(("rack", "NotIn", "r1"), None, [], id="absent will do"),
+        pytest.param(("size", "Exists"), ("rack", "In", "r1"), ["Requirements"] * 2, id="missing"),
+        pytest.param((labels.ZONE, "In", "zone-a"), None, [], id="a label of instance types"),
+    ],
+)
+def test_custom_labels_of_a_claim_are_declared_by_its_pool(
+    asked: Sequence[str], declared: Sequence[str] | None, found: list[str]
+) -> None:
+    own = build.needs(build.require(*declared)) if declared else build.needs()
+    key, operator, *values = asked
+
+    made = makes(needing(key, operator, *values))
+
+    assert rules([made], POD, build.node_pool(requirements=own)) == found
+
+
+@pytest.mark.parametrize(
     ("limit", "there", "found"),
     [
         pytest.param({"nodes": "2"}, [], [], id="as many nodes as are allowed"),

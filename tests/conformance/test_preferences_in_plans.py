@@ -4,7 +4,7 @@ Source: karpenter-core, provisioning/suite_test.go and scheduling/suite_test.go,
 policy"; scheduling/preferences.go for the order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -206,6 +206,64 @@ def test_of_alternatives_that_are_required_any_will_do(policy: str) -> None:
     )
 
     assert node.zones == ("zone-b",)
+
+
+SIX = {"cpu": "500m", "labels": {"app": "web"}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "limits", "told"),
+    [
+        pytest.param(
+            build.pods(6, spread=(spread(labels.HOSTNAME),), **SIX),
+            {"cpu": "4"},
+            ["2 on new c-1x", "2 on new c-1x", "1 on new c-1x", "1 on new c-1x"],
+            id="spread over hosts, cpu",
+        ),
+        pytest.param(
+            build.pods(6, spread=(spread(labels.HOSTNAME),), **SIX),
+            {"nodes": "2"},
+            ["3 on new c-2x", "3 on new c-2x"],
+            id="spread over hosts, nodes",
+        ),
+        pytest.param(
+            build.pods(6, spread=(spread(labels.HOSTNAME), spread(labels.ZONE)), **SIX),
+            {"nodes": "1"},
+            ["6 on new c-4x"],
+            id="spread over hosts and zones",
+        ),
+        pytest.param(
+            build.pods(6, preferred_pod_anti_affinity=wish(near(labels.HOSTNAME)), **SIX),
+            {"cpu": "4"},
+            ["2 on new c-1x", "2 on new c-1x", "1 on new c-1x", "1 on new c-1x"],
+            id="anti-affinity by host",
+        ),
+        pytest.param(
+            [
+                *build.pods(2, spread=(spread(labels.HOSTNAME),), **SIX),
+                *build.pods(4, "plain", cpu="500m"),
+            ],
+            {"nodes": "2"},
+            ["3 on new c-2x", "3 on new c-2x"],
+            id="others join them, although that makes their nodes dearer",
+        ),
+        pytest.param(
+            [
+                *build.pods(1, "zoned", cpu="3", node_selector={labels.ZONE: "zone-b"}),
+                *build.pods(1, preferred_node_affinity=(Preferred(weight=1, node=zone("zone-a")),)),
+            ],
+            {"nodes": "1"},
+            ["2 on new c-4x"],
+            id="node affinity",
+        ),
+    ],
+)
+def test_a_wish_leaves_no_pod_without_a_place_on_nodes_that_a_limit_allows(
+    pods: Sequence[Pod], limits: Mapping[str, str], told: list[str]
+) -> None:
+    small = Small(pods=pods, pools=[build.node_pool(limits=limits)])
+
+    assert small.told() == sorted(told)
 
 
 def test_pods_of_one_class_give_up_only_as_far_as_each_must() -> None:

@@ -3,8 +3,10 @@
 Source: karpenter-core, provisioning/scheduling/topology_test.go; kube-scheduler's podtopologyspread.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests import build
@@ -12,7 +14,9 @@ from tests.conformance.spreading import TYPES, WEB, ZONES, among, counted, full,
 from tests.plans import Small
 
 from daiku.model import labels
+from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
+from daiku.model.topology import AffinityTerm
 
 HOSTS = spread(labels.HOSTNAME)
 
@@ -94,6 +98,63 @@ def test_by_a_label_of_the_node_pool() -> None:
     small = Small(pods=web(4, spread("rack")), pools=[racks], types=TYPES)
 
     assert counted(small, "rack") == ["r1=2", "r2=2"]
+
+
+SPLIT = "capacity-spread"
+
+
+def split(**fields: Any) -> list[NodePool]:
+    """One on-demand pod for four on spot, as Karpenter's blueprints split a deployment."""
+    kind = labels.CAPACITY_TYPE
+    return [
+        build.node_pool("ondemand", requirements=among(SPLIT, "1") & among(kind, "on-demand")),
+        build.node_pool(
+            "spot", requirements=among(SPLIT, "2", "3", "4", "5") & among(kind, "spot")
+        ),
+        build.node_pool("default", **fields),
+    ]
+
+
+@pytest.mark.parametrize("weight", [0, 50])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({}, id="nothing else is asked"),
+        pytest.param(
+            {"required_node_affinity": (build.needs(build.require(SPLIT, "NotIn", "6")),)},
+            id="a value is ruled out",
+        ),
+    ],
+)
+def test_a_label_that_a_node_pool_does_not_declare_is_no_domain_of_it(
+    weight: int, fields: dict[str, Any]
+) -> None:
+    """kube-scheduler never puts a pod on a node without the key of its hard spread."""
+    small = Small(pods=web(10, spread(SPLIT), **fields), pools=split(weight=weight), types=TYPES)
+
+    assert counted(small, SPLIT) == ["1=2", "2=2", "3=2", "4=2", "5=2"]
+    of_pool = Counter(n.pool.meta.name for n in small.solve().new_nodes for _ in n.pods)
+    assert of_pool == {"ondemand": 2, "spot": 8}
+
+
+def test_pods_are_kept_together_by_a_label_only_where_it_is_declared() -> None:
+    together = AffinityTerm(key=SPLIT, selector=WEB, namespaces=("default",))
+
+    small = Small(pods=web(3, pod_affinity=(together,)), pools=split(weight=50), types=TYPES)
+
+    assert [(n.pool.meta.name, len(n.pods)) for n in small.solve().new_nodes] == [("ondemand", 3)]
+
+
+def test_pods_wait_when_no_node_pool_declares_the_label() -> None:
+    small = Small(pods=web(3, spread(SPLIT)), pools=[pool()], types=TYPES)
+
+    assert small.told() == ["3 TopologySpreadNotMet"]
+
+
+def test_a_wish_for_a_label_that_no_node_pool_declares_is_given_up() -> None:
+    small = Small(pods=web(3, spread(SPLIT, hard=False)), pools=[pool()], types=TYPES)
+
+    assert small.told() == ["3 on new c-4x"]
 
 
 def test_by_architecture() -> None:

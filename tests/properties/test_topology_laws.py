@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests import build, plans
+from tests.reference import solver as reference
 
 from daiku.model import labels
 from daiku.model.instance_type import InstanceType
@@ -171,12 +172,51 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(pods, running, nodes, pools, types, policy)
 
 
+@st.composite
+def declared(draw: st.DrawFn) -> Case:
+    """Pods that mind a label which only some NodePools and nodes have, and others that do not."""
+    own = build.needs(build.require("app", "In", "web"))
+    minds = [
+        {"spread": (Spread(key="rack", max_skew=1, hard=True, selector=own),)},
+        {"pod_affinity": (AffinityTerm(key="rack", selector=own, namespaces=("default",)),)},
+        {"required_node_affinity": (build.needs(build.require("rack", "NotIn", "r1")),)},
+        {},
+    ]
+    pods: list[Pod] = []
+    for group in range(draw(st.integers(1, 3))):
+        asked = {**draw(st.sampled_from(minds)), **draw(st.sampled_from(minds))}
+        named = {"app": draw(st.sampled_from(APPS))}
+        pods += build.pods(draw(st.integers(1, 6)), f"g{group}", labels=named, **asked)  # pyright: ignore[reportArgumentType]
+    racks = [build.needs(), *(build.needs(build.require("rack", "In", *r)) for r in ("1", "23"))]
+    pools = [
+        build.node_pool(f"pool-{n}", weight=draw(st.sampled_from([0, 50])), requirements=rack)
+        for n, rack in enumerate(racks)
+    ]
+    on = st.sampled_from([{}, {"rack": "1"}])
+    nodes = [build.node(f"node-{n}", labels_of=draw(on)) for n in range(draw(st.integers(0, 2)))]
+    return Case(pods, [], nodes, pools, build.family(sizes=(2, 8)))
+
+
 @SEARCH
-@given(cases())
+@given(cases() | declared())
 def test_no_rule_between_pods_is_broken(case: Case) -> None:
     solved = case.solve()
 
     assert plans.objections(solved, case.snapshot(), case.types) == []
+
+
+@SEARCH
+@given(cases() | declared())
+def test_pods_go_only_where_the_obvious_solver_lets_them(case: Case) -> None:
+    solved, snapshot = case.solve(), case.snapshot()
+    pods = {pod.meta.key: pod for pod in case.pods}
+
+    for key, name in solved.placements.items():
+        assert reference.lets_in(pods[key], snapshot.by_name[name])
+    for node in solved.new_nodes:
+        for key in node.pods:
+            catalogue = build.catalogue(*case.types)
+            assert reference.could_host(pods[key], node.pool, snapshot, catalogue), key
 
 
 @SEARCH

@@ -1,10 +1,11 @@
 """The obvious solver: pod by pod, node by node, in plain Python. Slow, and easy to believe.
 
-It knows the same rules as the fast one for what is modelled: resources, labels, taints, DaemonSets. It does not care
-about price, so what it says is: which pod goes to which existing node, and which pods could go to a new node at all.
+It knows the same rules as the fast one for what is modelled: resources, labels, taints, DaemonSets; of constraints
+between pods only which labels a node must have for them. It does not care about price, so what it says is: which pod
+goes to which existing node, and which pods could go to a new node at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from daiku.model import labels, resources, taints
@@ -36,12 +37,12 @@ def solve(pods: Sequence[Pod], snapshot: Snapshot, catalogue: Catalogue) -> Answ
     free = {s.name: room(s, snapshot) for s in nodes}
     for pod in sorted(pods, key=_rank):
         for state_node in nodes:
-            if _lets_in(pod, state_node) and resources.fits(pod.requests, free[state_node.name]):
+            if lets_in(pod, state_node) and resources.fits(pod.requests, free[state_node.name]):
                 free[state_node.name] = resources.subtract(free[state_node.name], pod.requests)
                 answer.placements[pod.meta.key] = state_node.name
                 break
         else:
-            grows = any(_could_host(pod, pool, snapshot, catalogue) for pool in snapshot.node_pools)
+            grows = any(could_host(pod, pool, snapshot, catalogue) for pool in snapshot.node_pools)
             (answer.growable if grows else answer.stuck).add(pod.meta.key)
     return answer
 
@@ -59,7 +60,7 @@ def _rank(pod: Pod) -> tuple[object, ...]:
 
 def room(state_node: StateNode, snapshot: Snapshot) -> dict[str, int]:
     """What pods can still have there, DaemonSets that are due taken off."""
-    due = [d.template for d in snapshot.daemon_sets if _lets_in(d.template, state_node)]
+    due = [d.template for d in snapshot.daemon_sets if lets_in(d.template, state_node)]
     present = resources.add(*(p.requests for p in state_node.pods if p.is_daemon))
     missing = {
         r: max(a - present.get(r, 0), 0)
@@ -70,14 +71,17 @@ def room(state_node: StateNode, snapshot: Snapshot) -> dict[str, int]:
     )
 
 
-def _lets_in(pod: Pod, state_node: StateNode) -> bool:
+def lets_in(pod: Pod, state_node: StateNode) -> bool:
+    """Whether taints and labels of the node let `pod` in."""
     return taints.untolerated(state_node.taints, pod.tolerations) is None and wants(
         pod, Requirements.from_labels(state_node.labels)
     )
 
 
 def wants(pod: Pod, there: Requirements) -> bool:
-    """Whether the labels `there` meet what `pod` selects."""
+    """Whether the labels `there` meet what `pod` selects, and have each label that its hard constraints are about."""
+    if not all(key in there for key in _keys_needed(pod)):
+        return False
     selector = Requirements.from_labels(pod.node_selector)
     terms = pod.required_node_affinity or (NO_REQUIREMENTS,)
     return any(
@@ -85,7 +89,14 @@ def wants(pod: Pod, there: Requirements) -> bool:
     )
 
 
-def _could_host(pod: Pod, pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> bool:
+def _keys_needed(pod: Pod) -> Iterator[str]:
+    """Labels without which kube-scheduler's podtopologyspread and interpodaffinity refuse a node."""
+    constraints = (*(s for s in pod.spread if s.hard), *pod.pod_affinity)
+    return (c.key for c in constraints if c.key != labels.HOSTNAME)
+
+
+def could_host(pod: Pod, pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> bool:
+    """Whether an empty node of `pool` could host `pod`."""
     if taints.untolerated(pool.template.taints, pod.tolerations) is not None:
         return False
     for instance_type in catalogue.instance_types.get(pool.template.node_class, ()):

@@ -5,7 +5,7 @@ first: what a limit or a sold-out pool withholds is nearer than what no NodePool
 that lack something, the one that lacks less.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from daiku.model import units
 from daiku.report import Blocker
 from daiku.scheduling import misses
+from daiku.scheduling.columns import Ints, Mask
+from daiku.scheduling.hosting import Hosting
 from daiku.scheduling.problem import Problem, Template
 
 _NEARNESS: Final = (
@@ -27,15 +29,26 @@ _NEARNESS: Final = (
 )
 
 
-def of_class(problem: Problem, class_index: int) -> tuple[Blocker, ...]:
-    """What keeps the class from each NodePool, nearest miss first."""
+def of_class(
+    problem: Problem, class_index: int, planned: Mapping[str, Ints] | None = None
+) -> tuple[Blocker, ...]:
+    """What keeps the class from each NodePool, nearest miss first.
+
+    Args:
+        problem: What was asked.
+        class_index: The class.
+        planned: By NodePool, what the nodes of the plan take from its limits, shape (L,).
+    """
     blocked = problem.counted[class_index].pod_class.blocked
     if blocked is not None:
         reason, asked, offered = blocked
         return (Blocker(nodepool="", reason=reason, asked=asked, offered=offered),)
     # What keeps it from a NodePool's reserved machines is said only where there are no others.
     of_pool = {template.pool.meta.name: template for template in problem.templates}
-    found = [_of_template(problem, template, class_index) for template in of_pool.values()]
+    found = [
+        _of_template(problem, template, class_index, (planned or {}).get(pool))
+        for pool, template in of_pool.items()
+    ]
     found += [
         (0.0, _blocker(pool, "NodePoolNotReady", why))
         for pool, (_, why) in problem.unusable.items()
@@ -46,7 +59,9 @@ def of_class(problem: Problem, class_index: int) -> tuple[Blocker, ...]:
     return tuple(blocker for _, blocker in found)
 
 
-def _of_template(problem: Problem, template: Template, class_index: int) -> tuple[float, Blocker]:
+def _of_template(
+    problem: Problem, template: Template, class_index: int, planned: Ints | None
+) -> tuple[float, Blocker]:
     """How far the class is from the NodePool, and what is in the way."""
     hosting = template.hostings[class_index]
     pod_class = problem.counted[class_index].pod_class
@@ -63,7 +78,7 @@ def _of_template(problem: Problem, template: Template, class_index: int) -> tupl
         return _lacking(problem, template, class_index)
     if not hosting.types.any():
         return 1.0, _sold_out(problem, template, class_index)
-    return 1.0, _limited(template, class_index)
+    return 1.0, _limited(template, class_index, planned)
 
 
 def _sold_out(problem: Problem, template: Template, class_index: int) -> Blocker:
@@ -72,10 +87,39 @@ def _sold_out(problem: Problem, template: Template, class_index: int) -> Blocker
     first = template.types.types[int(would_do[0])].name
     others = f" and {would_do.size - 1} others" if would_do.size > 1 else ""
     asked = " or ".join(str(a) for a in problem.counted[class_index].pod_class.alternatives)
-    offered = f"{first}{others} would do, and none of them can be had there now"
+    gone = _in_words(offerings_gone(template, hosting))
+    why = f"sold out: {gone}" if gone else "none of them is offered like that"
     return _blocker(
-        template.pool.meta.name, "NoOffering", offered, asked or "any zone and capacity type"
+        template.pool.meta.name,
+        "NoOffering",
+        f"{first}{others} would do; {why}",
+        asked or "any zone and capacity type",
     )
+
+
+def offerings_gone(
+    template: Template, hosting: Hosting, types: Mask | None = None
+) -> dict[str, list[str]]:
+    """Capacity types with the zones in which types would do that cannot be had there now.
+
+    Args:
+        template: The NodePool.
+        hosting: How it could host a class.
+        types: Only these, shape (T,).
+    """
+    would_do = hosting.compatible & hosting.fits & (True if types is None else types)
+    there = {id(offering) for offering in template.types.offerings}
+    found: dict[str, dict[str, None]] = {}
+    for index in map(int, np.flatnonzero(would_do)):
+        for offering in template.types.types[index].offerings:
+            if id(offering) in there or hosting.requirements.intersects(offering.requirements):
+                continue
+            found.setdefault(offering.capacity_type, {})[offering.zone] = None
+    return {kind: sorted(found[kind]) for kind in sorted(found)}
+
+
+def _in_words(gone: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{kind} in {', '.join(zones)}" for kind, zones in gone.items())
 
 
 def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[float, Blocker]:
@@ -104,7 +148,9 @@ def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[fl
     kept = f" beside {units.format_quantity(resource, overhead)} of DaemonSets" if overhead else ""
     most = units.format_quantity(resource, int(offers[row, closest]))
     if offers[row, closest] <= 0 and not overhead:
-        offered = "no instance type has any"
+        offered = (
+            _elsewhere(template, class_index, int(row), requests) or "no instance type has any"
+        )
     elif together:
         offered = f"{name}, which comes closest, has {most}{kept}"
     else:
@@ -124,33 +170,63 @@ def _amounts(problem: Problem, class_index: int) -> Iterator[str]:
             yield f"{resource} {units.format_quantity(resource, amount)}"
 
 
-def _limited(template: Template, class_index: int) -> Blocker:
+def _elsewhere(template: Template, class_index: int, row: int, requests: Ints) -> str:
+    """A type that has what is asked, and the label by which it is ruled out; empty when there is none."""
+    has = np.flatnonzero(template.allocatable[row] >= requests[row])
+    if not has.size:
+        return ""
+    found = template.types.types[int(has[0])]
+    for asked, owner in (
+        (template.requirements, "the NodePool allows"),
+        (template.hostings[class_index].requirements, "the pods ask for"),
+    ):
+        key = next((r.key for r in found.requirements if not asked.get(r.key).intersects(r)), "")
+        if key:
+            values = ", ".join(found.requirements.get(key).sorted_values())
+            condition = str(asked.get(key)).removeprefix(f"{key} ")
+            return (
+                f"no instance type that {owner} has any; {found.name} has, and its {key} is {values}, "
+                f"not {condition}"
+            )
+    return ""
+
+
+def _limited(template: Template, class_index: int, planned: Ints | None) -> Blocker:
     """Types would do, but the limits are used up, or too few types are left for `minValues`."""
     pool = template.pool.meta.name
-    would_do = np.flatnonzero(template.hostings[class_index].types)
-    if not template.limited:
-        asked = f"as many values as minValues says of {template.requirements}"
-        return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
+    hosting = template.hostings[class_index]
+    would_do = np.flatnonzero(hosting.types)
     limits = template.pool.limits or {}
+    taken = np.zeros(len(template.limited), dtype=np.int64) if planned is None else planned
     for row, resource in enumerate(template.limited):
         if resource not in limits:
             continue
         smallest = int(would_do[np.argmin(template.capacity[row, would_do])])
-        needed, left = int(template.capacity[row, smallest]), max(int(template.left[row]), 0)
+        needed, before = int(template.capacity[row, smallest]), max(int(template.left[row]), 0)
+        left = max(before - int(taken[row]), 0)
         if needed > left:
+            limit, rest, made = (
+                units.format_quantity(resource, amount)
+                for amount in (limits[resource], left, int(taken[row]))
+            )
+            offered = f"{rest} of the limit of {limit} is left"
+            offered += f" beside the nodes of this plan, which take {made}" if taken[row] else ""
+            smaller = ~hosting.types & (template.capacity[row] <= left)
+            gone = _in_words(offerings_gone(template, hosting, smaller))
+            offered += f"; smaller types are sold out: {gone}" if gone else ""
             name = template.types.types[smallest].name
-            limit = units.format_quantity(resource, limits[resource])
-            rest = units.format_quantity(resource, left)
             asked = (
                 f"a node of at least {resource} {units.format_quantity(resource, needed)} ({name})"
             )
-            return _blocker(pool, "LimitExceeded", f"{rest} of the limit of {limit} is left", asked)
-    left_over = ", ".join(
-        f"{resource} {units.format_quantity(resource, max(int(amount), 0))}"
-        for resource, amount in zip(template.limited, template.left, strict=True)
-    )
-    offered = f"the nodes planned before it use the limits up; left before this plan: {left_over}"
-    return _blocker(pool, "LimitExceeded", offered, "one more node")
+            return _blocker(pool, "LimitExceeded", offered, asked)
+    if any(r.min_values is not None for r in template.requirements):
+        asked = f"as many values as minValues says of {template.requirements}"
+        return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
+    if template.limited:
+        offered = "its limits allow no more nodes like those of this plan"
+        return _blocker(pool, "LimitExceeded", offered, "one more node")
+    offered = f"{would_do.size} instance types hold one such pod, and none all that need a place"
+    return _blocker(pool, "InsufficientResources", offered)
 
 
 def _blocker(pool: str, reason: str, offered: str, asked: str = "") -> Blocker:

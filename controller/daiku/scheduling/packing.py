@@ -186,6 +186,61 @@ class Packing:
         if best is not None:
             self._take(best[1], 1)
 
+    def join(self) -> None:
+        """Put pods for which no more nodes can be made on those that are made, where one of their types has room.
+
+        That may make a node dearer: it is done only when the alternative is to wait.
+        """
+        rows = np.flatnonzero((self.residual > 0) & ~self.caps.capped)
+        if not rows.size or not self.nodes:
+            return
+        # Most nodes are one of a few, made several times.
+        distinct = {id(node): self._roomiest(node) for node in self.nodes}
+        roomiest = np.stack([distinct[id(node)] for node in self.nodes], axis=1)
+        for row in map(int, rows):
+            fits = columns.copies(roomiest, self.problem.requests[:, row])
+            for position in map(int, np.flatnonzero(fits)):
+                most = min(int(fits[position]), int(self.residual[row]))
+                joined = self._joined_by(self.nodes[position], row, most) if most else None
+                if joined is not None:
+                    self.residual[row] -= joined.counts[row] - self.nodes[position].counts.get(
+                        row, 0
+                    )
+                    self.nodes[position] = joined
+                    roomiest[:, position] = self._roomiest(joined)
+
+    def _used(self, node: PackedNode) -> Ints:
+        """What the pods of `node` ask for, shape (R,)."""
+        return self.problem.requests[:, list(node.counts)] @ np.array(list(node.counts.values()))
+
+    def _roomiest(self, node: PackedNode) -> Ints:
+        """The most that any of its types has left of each resource, shape (R,)."""
+        allocatable = self.problem.templates[node.template].allocatable
+        return allocatable[:, node.types].max(axis=1) - self._used(node)
+
+    def _joined_by(self, node: PackedNode, row: int, most: int) -> PackedNode | None:
+        """`node` with up to `most` pods of a class more, None when none of its types can be had with one."""
+        template = self.problem.templates[node.template]
+        hosting = template.hostings[row]
+        requirements = node.requirements & hosting.requirements
+        if not hosting.types.any() or requirements.is_empty:
+            return None
+        if node.requirements.intersects(hosting.requirements):
+            return None
+        prices = template.types.prices(requirements)
+        possible = node.types & np.isfinite(prices)
+        asked = self.problem.requests[:, row]
+        room = columns.copies(template.allocatable - self._used(node)[:, None], asked)
+        for count in range(min(most, int(room[possible].max(initial=0))), 0, -1):
+            types = possible & (room >= count)
+            if not self.min_values_bind or keeps_min_values(
+                requirements, template.types.types, types
+            ):
+                counts = {**node.counts, row: node.counts.get(row, 0) + count}
+                ordered = {each: counts[each] for each in sorted(counts)}
+                return PackedNode(node.template, requirements, ordered, types, prices)
+        return None
+
     def _shared(self, template: int, members: NDArray[np.intp]) -> Group | None:
         """`members` as classes that share a node; None when their requirements contradict each other."""
         source = self.problem.templates[template]

@@ -82,7 +82,7 @@ def name(
     packed: Iterable[PackedNode],
     lower_bound: float,
     *,
-    why_not: Callable[[int], tuple[Blocker, ...]] | None = None,
+    why_not: Callable[[int, tuple[Blocker, ...]], tuple[Blocker, ...]] | None = None,
     order: Iterable[int] = (),
 ) -> Solution:
     """The solution in names.
@@ -92,7 +92,7 @@ def name(
         placed: Class, existing node, and how many pods of the one are on the other.
         packed: New nodes.
         lower_bound: USD per hour.
-        why_not: Further reasons why a class has no place.
+        why_not: All reasons why a class has no place, of those that NodePools give.
         order: Classes whose order matters, in that order.
     """
     taken = [0] * len(problem.counted)
@@ -114,7 +114,12 @@ def name(
             placements[pod] = problem.nodes.names[column]
     namer = _Namer(problem)
     new_nodes: list[NewNode] = []
+    planned: dict[str, columns.Ints] = {}
     for node in packed:
+        template = problem.templates[node.template]
+        charge = template.capacity[:, node.types].max(axis=1)
+        pool = template.pool.meta.name
+        planned[pool] = planned[pool] + charge if pool in planned else charge
         pods = [p for row, count in node.counts.items() for p in draw(row, count)]
         new_nodes.append(namer.name(node, tuple(sorted(pods))))
     left: list[Unschedulable] = []
@@ -122,7 +127,8 @@ def name(
         if origins[row] != row or taken[row] == len(counted.pods):
             continue
         last = _last(problem, row)
-        why = (why_not(last) if why_not is not None else ()) or blockers.of_class(problem, last)
+        why = blockers.of_class(problem, last, planned)
+        why = why if why_not is None else why_not(last, why)
         left.append(Unschedulable(pods=counted.pods[taken[row] :], blockers=why))
     return Solution(
         placements=placements,

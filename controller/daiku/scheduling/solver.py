@@ -122,7 +122,7 @@ def _named(
         placed,
         [*results.packed(placer), *bought],
         least.usd_per_hour,
-        why_not=lambda row: why_not.of_class(placer, row),
+        why_not=lambda row, own: why_not.of_class(placer, row, own),
         order=placer.order,
     )
 
@@ -147,6 +147,12 @@ def _place_on_new(
             packed.min_values_bind = False
             fill(pools)
             packed.min_values_bind = True
+    if together:
+        return
+    # What is left may not have nodes of its own; nodes that others have may still become larger.
+    if placer is not None:
+        placer.join_all(packed.residual[: len(problem.counts)], at_any_price=True)
+    packed.join()
 
 
 def _relax(problem: Problem, residual: Ints, *, hopeless_only: bool) -> bool:

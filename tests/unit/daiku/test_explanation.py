@@ -10,6 +10,7 @@ from daiku import advice, explanation, prospect
 from daiku.events import Object
 from daiku.explanation import Explanation
 from daiku.model import labels
+from daiku.model.budget import Budget
 from daiku.prospect import Question
 from daiku.settings import Settings
 
@@ -49,6 +50,30 @@ def test_a_pod_that_fits_gets_a_node_with_a_price() -> None:
     assert facts(found)["price"].startswith("$")
 
 
+@pytest.mark.parametrize(
+    ("stage", "reason"),
+    [({"launched": False}, "launch timeout"), ({}, "registration timeout")],
+    ids=["never launched", "never registered"],
+)
+def test_a_pod_is_not_sent_to_a_node_that_is_given_up(stage: dict[str, bool], reason: str) -> None:
+    late = build.node_claim("default-late", registered=False, initialized=False, **stage)  # pyright: ignore[reportArgumentType]
+
+    found = explanation.pod(asked(late, build.pod("web", cpu="100m")), "default", "web")
+
+    assert found.title == (
+        "Pod default/web would fit on node default-late, but that is about to go."
+    )
+    assert found.reasons[0].endswith(reason)
+
+
+def test_a_pod_on_a_node_that_is_going_is_told_so() -> None:
+    pod = build.pod("web", node="n")
+
+    found = explanation.pod(asked(pod, build.node("n", deleted=build.NOW)), "default", "web")
+
+    assert found.title == "Pod default/web runs on node n, which is going."
+
+
 def test_a_pod_that_fits_nowhere_is_told_why_and_what_would_change_it() -> None:
     found = explanation.pod(asked(build.pod("big", cpu="900")), "default", "big")
 
@@ -84,6 +109,56 @@ def test_a_node_of_somebody_else_is_left_to_them() -> None:
     found = explanation.node(asked(build.node("mine")), "mine")
 
     assert found.title.startswith("Node mine has no NodeClaim")
+
+
+KNOWN = {labels.INSTANCE_TYPE: "c-4x", labels.ZONE: "zone-a", labels.CAPACITY_TYPE: "on-demand"}
+
+
+@pytest.mark.parametrize(
+    ("labels_of", "price"),
+    [(KNOWN, "$0.1920 an hour, $140 a month"), ({}, "unknown")],
+    ids=["of the catalogue", "no labels"],
+)
+def test_a_node_of_somebody_else_has_its_price(labels_of: dict[str, str], price: str) -> None:
+    found = explanation.node(asked(build.node("mine", labels_of=labels_of)), "mine")
+
+    assert facts(found)["price"] == price
+
+
+def test_a_price_that_nobody_says_is_unknown_not_nothing() -> None:
+    claim = build.node_claim("default-new", instance_type="brand-new")
+    new = [claim, build.node(claim=claim)]
+
+    assert facts(explanation.node(asked(*new), "default-new"))["price"] == "unknown"
+    assert facts(explanation.node_pool(asked(*new), "default"))["price"] == "unknown"
+    assert facts(explanation.node_pool(asked(*new, *ours()), "default"))["price"] == (
+        "$0.1920 an hour, $140 a month, without 1 node of unknown price"
+    )
+
+
+def test_as_many_nodes_are_about_to_go_as_their_pool_says() -> None:
+    """Either could go to the other, and then the other stays."""
+    two = [
+        each
+        for name in ("default-a", "default-b")
+        for each in (
+            *ours(name),
+            replace(
+                build.pod(f"web-{name}", cpu="500m", node=f"node-{name}"),
+                scheduled=build.NOW - timedelta(hours=2),
+            ),
+        )
+    ]
+    question = asked(*two, build.node_pool(budgets=(Budget(nodes="1"),)))
+
+    of_pool = facts(explanation.node_pool(question, "default"))
+    titles = sorted(explanation.node(question, n).title for n in ("default-a", "default-b"))
+
+    assert of_pool["about to go"] == "1 node"
+    assert titles == [
+        "Node default-a could go, but others go first.",
+        "Node default-b is about to go.",
+    ]
 
 
 def test_a_pool_says_what_it_has_and_would_make() -> None:

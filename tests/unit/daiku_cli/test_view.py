@@ -140,9 +140,25 @@ def test_what_has_no_price_is_counted_and_said() -> None:
     sums = rows.totals(found, 0)
 
     assert (sums.usd_per_hour, sums.unpriced) == (0, 1)
-    assert "1 node without a price" in "\n".join(
-        t.plain for t in screen.header(sums, (), 80, GLYPHS)
+    said = "\n".join(t.plain for t in screen.header(sums, (), 80, GLYPHS))
+    assert "price unknown" in said
+    assert "$" not in said
+
+
+def test_what_has_no_price_beside_nodes_that_have_one_is_counted_and_said() -> None:
+    spot = {labels.INSTANCE_TYPE: "x", labels.CAPACITY_TYPE: "spot"}
+    price = {"x": None}
+    found = rows.rows(
+        ledger(build.node("a"), build.node("b", labels_of=spot)).machines(),
+        lambda instance_type, _zone, _capacity: price.get(instance_type, 0.2),
+        0,
+        build.NOW,
     )
+
+    said = "\n".join(t.plain for t in screen.header(rows.totals(found, 0), (), 80, GLYPHS))
+
+    assert "1 node without a price: counted as $0" in said
+    assert "1 on-demand $0.20/h, 1 spot price unknown" in said
 
 
 @pytest.mark.parametrize("sort", list(rows.SORTS))

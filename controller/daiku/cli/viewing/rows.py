@@ -68,8 +68,8 @@ class Totals:
     usd_per_hour: float
     unpriced: int
     """Nodes that are counted as $0 because nobody says what they cost."""
-    by_capacity_type: Mapping[str, tuple[int, float]]
-    """Capacity type -> nodes, and $/h."""
+    by_capacity_type: Mapping[str, tuple[int, float | None]]
+    """Capacity type -> nodes, and $/h of those whose price is known; None when no price is."""
 
     @property
     def usd_per_month(self) -> float:
@@ -119,10 +119,11 @@ def arrange(
 
 def totals(found: Sequence[Row], waiting: int) -> Totals:
     """What the lines come to."""
-    kinds: dict[str, tuple[int, float]] = {}
+    kinds: dict[str, tuple[int, float | None]] = {}
     for row in found:
-        nodes, usd = kinds.get(row.capacity_type, (0, 0.0))
-        kinds[row.capacity_type] = (nodes + 1, usd + (row.usd_per_hour or 0.0))
+        nodes, usd = kinds.get(row.capacity_type, (0, None))
+        more = row.usd_per_hour
+        kinds[row.capacity_type] = nodes + 1, usd if more is None else more + (usd or 0.0)
     return Totals(
         nodes=len(found),
         ready=sum(1 for row in found if row.state == READY),
@@ -159,7 +160,7 @@ def to_json(found: Sequence[Row], sums: Totals) -> dict[str, Any]:
             "usdPerMonth": round(sums.usd_per_month, 2),
             "nodesWithoutPrice": sums.unpriced,
             "byCapacityType": {
-                kind or "unknown": {"nodes": nodes, "usdPerHour": round(usd, 6)}
+                kind or "unknown": {"nodes": nodes, "usdPerHour": round(usd or 0.0, 6)}
                 for kind, (nodes, usd) in sums.by_capacity_type.items()
             },
         },

@@ -58,14 +58,16 @@ class _Column:
 def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> list[Text]:
     """The lines above the table: what all nodes come to, and what is missing; the two bars fit `width`."""
     kinds = ", ".join(
-        f"{nodes} {kind or 'of no capacity type'} ${usd:,.2f}/h"
+        f"{nodes} {kind or 'of no capacity type'} {_all_hours(usd)}"
         for kind, (nodes, usd) in sums.by_capacity_type.items()
     )
     nodes = f"{units.counted(sums.nodes, 'node')} ({sums.ready} ready)"
     pods = f"{units.counted(sums.pods, 'pod')}" + (
         f", {sums.waiting} waiting" if sums.waiting else ""
     )
-    price = f"${sums.usd_per_hour:,.2f}/h  ${sums.usd_per_month:,.0f}/month"
+    price = f"{_all_hours(sums.usd_per_hour)}  ${sums.usd_per_month:,.0f}/month"
+    if 0 < sums.unpriced == sums.nodes:
+        price = "price unknown"
     lines = [Text(f"{nodes}   {pods}   {price}", style="bold")]
     cells = max(4, min(20, (width - _BESIDE_BARS) // 2))
     fills = Text("cpu ")
@@ -75,12 +77,16 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
     lines.append(fills)
     if kinds:
         lines.append(Text(kinds))
-    if sums.unpriced:
+    if 0 < sums.unpriced < sums.nodes:
         lines.append(
             Text(f"{units.counted(sums.unpriced, 'node')} without a price: counted as $0", "dim")
         )
     said = [part for note in notes for part in textwrap.wrap(note, width, subsequent_indent="  ")]
     return [*lines, *(Text(each, "yellow") for each in said), Text()]
+
+
+def _all_hours(usd: float | None) -> str:
+    return "price unknown" if usd is None else f"${usd:,.2f}/h"
 
 
 def table(found: Sequence[Row], width: int, glyphs: Glyphs) -> list[Text]:

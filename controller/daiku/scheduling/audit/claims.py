@@ -10,6 +10,7 @@ from daiku.commands import CreateNodeClaim
 from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodeclaim import NodeClaim
+from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirements
 from daiku.model.taints import Taint
@@ -84,8 +85,31 @@ def _creation(creation: CreateNodeClaim, work: _Audit) -> Iterator[tuple[str, st
     for pod in _different(pods):
         yield from suitability.problems(pod, claim.taints, becomes)
     terms = becomes.without(labels.INSTANCE_TYPE)
+    yield from _declared(becomes, pool, types)
     yield from _types(claim, terms, types, resources.add(*(p.requests for p in pods)), work)
     yield from _limits(claim, types, pool.limits, work)
+
+
+def _declared(
+    becomes: Requirements, pool: NodePool, types: Sequence[InstanceType]
+) -> Iterator[tuple[str, str]]:
+    """What is sure about its labels must be what its NodePool says, or what its node gets by itself."""
+    template = pool.template
+    declared = template.requirements & Requirements.from_labels(template.labels)
+    if not suitability.is_sure(declared, becomes):
+        yield "Requirements", f"it may become what NodePool {pool.meta.name} does not allow"
+    given = {
+        labels.node_class_label(template.node_class.group, template.node_class.kind),
+        *labels.WELL_KNOWN,
+        *(key for t in types for key in t.requirements.by_key),
+        *(key for t in types for o in t.offerings for key in o.requirements.by_key),
+    }
+    for asked in becomes:
+        if not (asked.absent or asked.key in declared or asked.key in given):
+            yield (
+                "Requirements",
+                f"NodePool {pool.meta.name} does not declare label {asked.key}, and no instance type has it",
+            )
 
 
 def _different(pods: Iterable[Pod]) -> Iterable[Pod]:

@@ -113,13 +113,24 @@ class ExistingBay:
     """Shape (H, N)."""
     placed: Placed = field(default_factory=Placed)
 
+    def room(self, requests: Ints, hostable: Mask, rules: HostRules) -> Ints:
+        """Pods of a class that each node takes, shape (N,).
+
+        Args:
+            requests: What each asks for, shape (R,).
+            hostable: Which nodes of the problem let them in.
+            rules: What they mind.
+        """
+        fits = np.where(hostable[self.nodes], columns.copies(self.free, requests), 0)
+        if not rules.is_free:
+            np.minimum(fits, rules.room(self.counts), out=fits)
+        return fits
+
     def take(
         self, row: int, requests: Ints, count: int, hostable: Mask, rules: HostRules, *, nodes: int
     ) -> int:
         """Place up to `count` pods of class `row` on at most `nodes` nodes; how many found a place."""
-        fits = np.where(hostable[self.nodes], columns.copies(self.free, requests), 0)
-        if not rules.is_free:
-            np.minimum(fits, rules.room(self.counts), out=fits)
+        fits = self.room(requests, hostable, rules)
         if nodes == 1 and fits.any():
             roomiest = int(np.argmax(np.minimum(fits, count)))
             fits[np.arange(len(fits)) != roomiest] = 0

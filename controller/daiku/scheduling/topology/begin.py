@@ -17,6 +17,7 @@ from daiku.scheduling.topology.cells import Cell
 from daiku.scheduling.topology.counts import Topology
 from daiku.scheduling.topology.division import Division
 from daiku.scheduling.topology.place import Placer
+from daiku.scheduling.topology.spare import Spare
 from daiku.scheduling.topology.templates import Templates
 
 
@@ -65,7 +66,8 @@ def start(
         ],
     )
     places = [ledger.place(cell) for cell in cells]
-    load = [0.0] * len(cells)
+    load, sizes = [0.0] * len(cells), worth @ problem.requests
+    spare = Spare(problem, topology, templates, existing, sizes, awaited=[0.0] * len(cells))
     return Placer(
         problem=problem,
         topology=topology,
@@ -74,9 +76,9 @@ def start(
         grow=grow,
         cells=places,
         existing=existing,
-        sizes=worth @ problem.requests,
+        sizes=sizes,
         load=load,
-        division=Division(topology, templates, ledger, places, load),
+        division=Division(topology, templates, ledger, places, load, spare),
         careful=careful,
         caps=None if careful else postponed.of_classes(topology.host_rules),
     )

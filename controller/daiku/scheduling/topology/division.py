@@ -12,6 +12,7 @@ from daiku.scheduling.topology import quotas
 from daiku.scheduling.topology.counts import Topology
 from daiku.scheduling.topology.ledger import Ledger, Place
 from daiku.scheduling.topology.rules import Rules
+from daiku.scheduling.topology.spare import Spare
 from daiku.scheduling.topology.templates import Templates
 
 
@@ -26,6 +27,7 @@ class Division:
     """Every cell there is, in numbers."""
     load: list[float]
     """What each cell carries."""
+    spare: Spare
     _levels: dict[int, list[quotas.Level]] = field(default_factory=dict[int, list[quotas.Level]])
     """By identity of rules, which the topology keeps."""
     _known_domains: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
@@ -44,14 +46,14 @@ class Division:
         if not allowed:
             return []
         starting = self.ledger.starts(rules) or ()
-        allowed = self._begun(allowed, starting)
+        allowed = self._begun(row, allowed, starting)
         exclusive = self.ledger.exclusive(rules)
         levels = self._levels_of(rules)
         if exclusive or len({level.position for level in levels}) > 1:
-            return self._singly(allowed, count, levels, exclusive)
+            return self._singly(row, allowed, count, levels, exclusive)
         if not levels:
             return [(allowed, count)]
-        return self._by_domain(allowed, count, levels)
+        return self._by_domain(row, allowed, count, levels)
 
     def _levels_of(self, rules: Rules) -> list[quotas.Level]:
         """Levels show counts as they are now, so they are made once for all classes of these rules."""
@@ -71,8 +73,10 @@ class Division:
             self._known_domains[index] = self.ledger.existing[index] | {d for d in opened if d >= 0}
         return self._known_domains[index]
 
-    def _begun(self, allowed: list[int], starting: Sequence[tuple[int, ...]]) -> list[int]:
-        """Of `allowed` those in the domains in which affinities begin: those of the least loaded cell."""
+    def _begun(
+        self, row: int, allowed: list[int], starting: Sequence[tuple[int, ...]]
+    ) -> list[int]:
+        """Of `allowed` those in the domains in which affinities begin: those of the least loaded cell with room."""
         positions = [
             self.ledger.position[i]
             for group in starting
@@ -81,11 +85,12 @@ class Division:
         ]
         if not positions:
             return allowed
-        chosen = self.cells[min(allowed, key=lambda index: (self.load[index], index))]
+        first = min(allowed, key=lambda i: (not self.spare.of(row, [i]), self.load[i], i))
+        chosen = self.cells[first]
         return [i for i in allowed if all(self.cells[i][p] == chosen[p] for p in positions)]
 
     def _by_domain(
-        self, allowed: list[int], count: int, levels: list[quotas.Level]
+        self, row: int, allowed: list[int], count: int, levels: list[quotas.Level]
     ) -> list[tuple[Sequence[int], int]]:
         """The division when all counters are about one key."""
         position = levels[0].position
@@ -103,17 +108,25 @@ class Division:
         if not adding:
             return [([i for each in members.values() for i in each], count)] if members else []
         if len(adding) == 1:
-            filled = quotas.fill(count, adding[0], tuple(sorted(members)), load)
+            filled = quotas.fill(
+                count,
+                adding[0],
+                tuple(sorted(members)),
+                load,
+                lambda domain: self.spare.of(row, members[domain]),
+            )
         else:
             domains = sorted(members)
             places = [(-1,) * position + (d,) for d in domains]
             loads = [load[d] for d in domains]
-            chosen = quotas.one_by_one(count, adding, places, loads)
+            room = [self.spare.of(row, members[d]) for d in domains]
+            chosen = quotas.one_by_one(count, adding, places, loads, room)
             filled = {domains[i]: n for i, n in chosen.items()}
         return [(members[domain], quota) for domain, quota in filled.items()]
 
     def _singly(
         self,
+        row: int,
         allowed: list[int],
         count: int,
         levels: list[quotas.Level],
@@ -124,8 +137,9 @@ class Division:
             count = 1
         places = [self.cells[i] for i in allowed]
         loads = [self.load[i] for i in allowed]
+        room = [self.spare.of(row, [i]) for i in allowed]
         if not levels:
-            first = min(range(len(allowed)), key=lambda i: (loads[i], i))
+            first = min(range(len(allowed)), key=lambda i: (not room[i], loads[i], i))
             return [([allowed[first]], 1)]
-        chosen = quotas.one_by_one(count, levels, places, loads)
+        chosen = quotas.one_by_one(count, levels, places, loads, room)
         return [([allowed[i]], quota) for i, quota in chosen.items()]

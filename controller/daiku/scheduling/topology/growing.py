@@ -201,6 +201,14 @@ class NewBay:
         self._put(ask, where, each)
         return int(each.sum())
 
+    def room(self, ask: Ask) -> int:
+        """Pods of a class that nodes of the bay take as they are."""
+        where = self._unchanged(ask) if self.size else np.zeros(0, dtype=np.intp)
+        if not where.size:
+            return 0
+        each = columns.copies(self.free.take(where, axis=1), ask.requests)
+        return int(np.minimum(each, ask.rules.room(self.counts.take(where, axis=1))).sum())
+
     def _unchanged(self, ask: Ask) -> NDArray[np.intp]:
         """Nodes that hold one more pod as the type that they are."""
         size = self.size

@@ -129,14 +129,15 @@ class Placer:
     def _is_spread_over(self, index: int) -> bool:
         return self.topology.counters[index].sort == "selected"
 
-    def join_all(self, residual: Ints) -> None:
+    def join_all(self, residual: Ints, *, at_any_price: bool = False) -> None:
         """Place pods that no constraint concerns on planned nodes where that costs no more than their worth.
 
         Args:
             residual: Pods of each class without a place, shape (C,); it goes down.
+            at_any_price: There are no other nodes for them.
         """
         for row in map(int, np.flatnonzero(residual)):
-            price_most = float(self.sizes[row])
+            price_most = np.inf if at_any_price else float(self.sizes[row])
             residual[row] -= self.join(row, int(residual[row]), price_most)
 
     def write_back(self, free: Ints) -> None:
@@ -215,6 +216,7 @@ class Placer:
             return 0
         pins = self.templates.pins(possible[0], positions)
         self.postponed[row, pins] = self.postponed.get((row, pins), 0) + count
+        self.division.spare.awaited[possible[0]] += count * float(self.sizes[row])
         return self._note(row, possible[0], count)
 
     def touched(self, rules: Rules) -> tuple[int, ...]:

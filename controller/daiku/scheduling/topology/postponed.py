@@ -109,7 +109,9 @@ def _pinned(template: Template, postponed: Postponed) -> Hosting:
     if not len(postponed.pins):
         return own
     joint = own.requirements & postponed.pins
-    if joint.is_empty or own.requirements.intersects(postponed.pins):
+    # A custom label that the NodePool does not declare is on none of its nodes, whatever pods ask of it.
+    undeclared = template.requirements.compatible(postponed.pins, template.types.known)
+    if undeclared or joint.is_empty or own.requirements.intersects(postponed.pins):
         return own.at(own.requirements, np.full(len(own.prices), np.inf))
     return own.at(joint, template.types.prices(joint))
 

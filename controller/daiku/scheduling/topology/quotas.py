@@ -7,7 +7,7 @@ the same pods then fits everywhere, in whatever order the scheduler binds them: 
 Letters in shapes: none; there are few domains, and lists are quicker than arrays for them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from daiku.scheduling.topology.bays import UNLIMITED
@@ -37,7 +37,11 @@ class Level:
 
 
 def fill(
-    count: int, level: Level, domains: Sequence[int], load: Mapping[int, float]
+    count: int,
+    level: Level,
+    domains: Sequence[int],
+    load: Mapping[int, float],
+    room: Callable[[int], int],
 ) -> dict[int, int]:
     """Divide `count` pods among `domains` by one level, the emptiest first; fewer when the skew does not allow more.
 
@@ -46,15 +50,18 @@ def fill(
         level: The only counter that matters.
         domains: Where pods may go.
         load: How much each domain carries; the least loaded one gets what does not divide.
+        room: For how many of them a domain has room without another node; it gets that first.
     """
     heights = {d: level.counts.get(d, 0) for d in domains}
     rest = [level.counts.get(d, 0) for d in level.universe if d not in heights]
     short = len(level.universe) < level.min_domains
     ceiling = (0 if short else min(rest) if rest else UNLIMITED) + level.max_skew
     order = sorted(domains, key=lambda d: (heights[d], load.get(d, 0.0), d))
-    if count == 1:
-        return {order[0]: 1} if order and heights[order[0]] < ceiling else {}
     filled = dict.fromkeys(order, 0)
+    if count == 1:
+        lowest = [d for d in order if heights[d] == heights[order[0]]]
+        first = _roomiest_first(lowest, filled, load, room)
+        return {first[0]: 1} if order and heights[order[0]] < ceiling else {}
     left = count
     # Raise the lowest ones to the next height, all together, until the pods are used up.
     for lowest in range(1, len(order) + 1):
@@ -66,11 +73,11 @@ def fill(
                 break
             continue
         whole = min(rise, left // lowest)
-        ranked = sorted(order[:lowest], key=lambda d: (load.get(d, 0.0), d))
-        for domain in ranked:
+        for domain in order[:lowest]:
             filled[domain] += whole
         left -= whole * lowest
         if whole < rise:
+            ranked = _roomiest_first(order[:lowest], filled, load, room) if left else []
             for domain in ranked[:left]:
                 filled[domain] += 1
             break
@@ -79,8 +86,24 @@ def fill(
     return {d: n for d, n in filled.items() if n}
 
 
+def _roomiest_first(
+    domains: Sequence[int],
+    filled: Mapping[int, int],
+    load: Mapping[int, float],
+    room: Callable[[int], int],
+) -> list[int]:
+    """Domains that have room for one pod more than they get before the others, then the least loaded first."""
+    if len(domains) < 2:
+        return list(domains)
+    return sorted(domains, key=lambda d: (room(d) <= filled[d], load.get(d, 0.0), d))
+
+
 def one_by_one(
-    count: int, levels: Sequence[Level], cells: Sequence[tuple[int, ...]], load: Sequence[float]
+    count: int,
+    levels: Sequence[Level],
+    cells: Sequence[tuple[int, ...]],
+    load: Sequence[float],
+    room: Sequence[int],
 ) -> dict[int, int]:
     """Divide `count` pods among `cells` when several counters matter; pods of each cell, by its position.
 
@@ -89,11 +112,12 @@ def one_by_one(
         levels: Counters that matter.
         cells: The domain of each key, for each cell in which pods may go.
         load: How much each cell carries.
+        room: For how many of them each cell has room without another node.
     """
     counts = [dict(level.counts) for level in levels]
     filled: dict[int, int] = {}
     for _ in range(count):
-        best: tuple[tuple[int, int, int, float, int], int] | None = None
+        best: tuple[tuple[int, int, bool, int, float, int], int] | None = None
         least = [
             0
             if len(level.universe) < level.min_domains
@@ -108,7 +132,8 @@ def one_by_one(
                     break
                 over.append(skew if level.adds else 0)
             else:
-                rank = (max(over), sum(over), filled.get(index, 0), load[index], index)
+                own = filled.get(index, 0)
+                rank = (max(over), sum(over), room[index] <= own, own, load[index], index)
                 if best is None or rank < best[0]:
                     best = rank, index
         if best is None:

@@ -63,7 +63,7 @@ class SpreadRule:
     spread: Spread
     counts_itself: bool
     spreaders: int = -1
-    """On nodes, the counter of pods with this constraint; -1 elsewhere."""
+    """On nodes, the counter of pods with this constraint; -1 elsewhere, and for a wish."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,8 @@ class Compiler:
             namespace=pod_class.namespace,
         )
         spreaders = -1
-        if on_nodes:
+        # A wish guards nothing: pods that have given up the same one may join.
+        if on_nodes and spread.hard:
             bounded = Spread(
                 key=spread.key, max_skew=spread.max_skew, hard=True, selector=spread.selector
             )
