@@ -232,7 +232,10 @@ def _control_plane(section: Section) -> ControlPlaneArgs:
         section.note("publicAccessCidrs", "endpointPublicAccess is false: leave one of the two out")
     return ControlPlaneArgs(
         kubernetes_version=section.text(
-            "kubernetesVersion", pattern=r"1\.\d\d", default="1.35", example='"1.35"'
+            "kubernetesVersion",
+            pattern=r"1\.\d\d",
+            default=ControlPlaneArgs().kubernetes_version,
+            example='"1.36"',
         ),
         ip_family=IpFamily(
             section.choice("ipFamily", default=IpFamily.IPV4, options=[f.value for f in IpFamily])

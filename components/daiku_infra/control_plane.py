@@ -19,7 +19,7 @@ _ROLE_POLICIES = ("AmazonEKSClusterPolicy", "AmazonEKSVPCResourceController")
 class ControlPlaneArgs:
     """How a control plane is run."""
 
-    kubernetes_version: str = "1.35"
+    kubernetes_version: str = "1.36"
     """Minor version."""
     ip_family: IpFamily = IpFamily.IPV4
     """Addresses of pods and Services. IPV6 needs subnets that have IPv6 ranges."""

@@ -59,6 +59,7 @@ def up() -> None:
     """Start the laptop world, or say that it is up.
 
     Its folder is .daiku of the checkout, or what DAIKU_WORLD says. `daiku local exec -- COMMAND` works in it.
+    DAIKU_KUBERNETES=1.34 gives another minor version of Kubernetes.
     """
     with _mended():
         tools = toolchain.ensure(saying.progress)
@@ -98,7 +99,7 @@ def execute(
     with _mended():
         found = world.load(paths.world_folder())
         up_module.require(found, saying.progress)
-        tools = toolchain.ensure(saying.progress)
+        tools = toolchain.ensure(saying.progress, found.kubernetes_version)
     environ = environment.of_commands(found, tools.folder, os.environ)
     try:
         # Without a shell, and in our place: signals and the exit status are the command's own.

@@ -59,6 +59,7 @@ def as_json(found: world.World, rows: Sequence[Row]) -> str:
         {
             "folder": found.folder,
             "kubernetes_endpoint": found.kubernetes_endpoint,
+            "kubernetes_version": found.kubernetes_version,
             "aws_endpoint": found.aws_endpoint,
             "door_endpoint": found.door_endpoint,
             "processes": [asdict(row) for row in rows],
@@ -71,7 +72,7 @@ def as_table(found: world.World, rows: Sequence[Row]) -> Table:
     """The rows and where the world is, for people."""
     table = Table(title=f"laptop world in {found.folder}", title_justify="left", box=None)
     table.caption = (
-        f"Kubernetes {found.kubernetes_endpoint}\nAWS        {found.aws_endpoint}\n"
+        f"Kubernetes {found.kubernetes_endpoint} ({found.kubernetes_version})\nAWS        {found.aws_endpoint}\n"
         f"door       {found.door_endpoint}"
     )
     table.caption_justify = "left"

@@ -6,6 +6,7 @@ memory. A port that another program took first means another try, not a failure.
 """
 
 import datetime as dt
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -36,11 +37,13 @@ def up(
     """Give a world in `folder` that is up.
 
     Raises:
-        UpError: A part could not be started.
+        UpError: A part could not be started, or a world of another version of Kubernetes than
+            $DAIKU_KUBERNETES names is up.
         ForeignFolderError: The folder is not a world's.
     """
     with world_folder.held(folder, report):
         if (found := _running(folder)) is not None:
+            _refuse_another_version(found)
             report(f"the laptop world in {folder} is up")
             return found
         _remove_remains(folder, report)
@@ -86,6 +89,18 @@ def _running(folder: Path) -> world.World | None:
         return None
     is_whole = not missing_parts(found) and (folder / assembly.AGENT_READY).exists()
     return found if is_whole else None
+
+
+def _refuse_another_version(found: world.World) -> None:
+    """A world that is up is never another than the one that was asked for; who asks for none takes any."""
+    if not os.environ.get(toolchain.VARIABLE):
+        return
+    if (wanted := toolchain.kubernetes_version()) != found.kubernetes_version:
+        raise UpError(
+            f"the laptop world in {found.folder} runs Kubernetes {found.kubernetes_version}, and "
+            f"{toolchain.VARIABLE} asks for {wanted}: run `daiku local down` first, or give the new "
+            "world another folder with DAIKU_WORLD"
+        )
 
 
 def _remove_remains(folder: Path, report: Callable[[str], None]) -> None:

@@ -45,7 +45,7 @@ class World:
     kubernetes_endpoint: str
     """URL of the kube-apiserver, such as https://127.0.0.1:6443."""
     kubernetes_version: str
-    """Minor version of the control plane, such as "1.34"."""
+    """Minor version of the control plane, such as "1.36"."""
     service_account_issuer: str
     """Issuer of ServiceAccount tokens; an EKS cluster would call it its OIDC issuer."""
     service_cidr: str = "10.100.0.0/16"

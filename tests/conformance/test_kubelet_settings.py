@@ -34,6 +34,10 @@ TAKEN: dict[str, tuple[str, dict[str, Any]]] = {
     "nested settings on AL2023": ("AL2023", {"authentication": {"webhook": {"cacheTTL": "2m"}}}),
     "any other setting on Custom": ("Custom", {"serializeImagePulls": False}),
     "two DNS addresses on AL2023": ("AL2023", {"clusterDNS": ["10.0.0.10", "10.0.0.11"]}),
+    "settings that are new in 1.36": (
+        "AL2023",
+        {"tlsCurvePreferences": [29], "memoryReservationPolicy": "TieredReservation"},
+    ),
     "no pods at all": ("AL2023", {"maxPods": 0}),
     "a threshold of 0%": ("AL2023", {"evictionHard": {"memory.available": "0%"}}),
     "a threshold of 100%": ("AL2023", {"evictionHard": {"memory.available": "100%"}}),

@@ -13,6 +13,8 @@ from tests.e2e.conftest import ROOT, Journey
 
 pytestmark = pytest.mark.e2e
 LOCAL = yaml.safe_load((ROOT / "stacks" / "Pulumi.local.yaml").read_text())
+NEWEST = LOCAL["config"]["daiku:kubernetesVersion"]
+LOCAL["config"]["daiku:kubernetesVersion"] = "1.35"  # so that there is a next one
 POOL, *OTHERS = LOCAL["config"]["daiku:nodePools"]
 
 
@@ -45,12 +47,14 @@ def _steps(journey: Journey, folder: Path, **changes: Any) -> set[tuple[str, str
     }
 
 
-def test_the_stack_comes_up(journey: Journey) -> None:
+def test_the_stack_comes_up(journey: Journey, tmp_path: Path) -> None:
+    place = str(_stack_file(tmp_path))
     journey.run("pulumi", "stack", "select", "--create", "local", "--non-interactive")
-    journey.run("pulumi", "up", "--stack", "local", "--yes", "--skip-preview", "--non-interactive")
+    options = ("--stack", "local", "--config-file", place, "--yes", "--skip-preview")
+    journey.run("pulumi", "up", *options, "--non-interactive")
 
 
-def test_no_secret_is_in_the_state_or_in_what_is_printed(journey: Journey) -> None:
+def test_no_secret_is_in_the_state_or_in_what_is_printed(journey: Journey, tmp_path: Path) -> None:
     user = yaml.safe_load(journey.here.kubeconfig.read_text())["users"][0]["user"]
     secrets = [
         *user.values(),
@@ -61,9 +65,8 @@ def test_no_secret_is_in_the_state_or_in_what_is_printed(journey: Journey) -> No
 
     state = journey.run("pulumi", "stack", "export", "--stack", "local")
     shown = journey.run("pulumi", "stack", "output", "--stack", "local", "--json")
-    changed = journey.run(
-        *("pulumi", "preview", "--stack", "local", "--diff", "--show-sames", "--non-interactive")
-    )
+    options = ("--stack", "local", "--config-file", str(_stack_file(tmp_path)), "--non-interactive")
+    changed = journey.run("pulumi", "preview", *options, "--diff", "--show-sames")
 
     assert "kubeconfig" in state
     for text in (state, shown, changed):
@@ -94,7 +97,7 @@ def test_a_refresh_finds_everything_as_it_was_left(journey: Journey) -> None:
             {("update", "Cluster")},
             id="who may reach the API server",
         ),
-        pytest.param({"kubernetesVersion": "1.35"}, {("update", "Cluster")}, id="the next version"),
+        pytest.param({"kubernetesVersion": NEWEST}, {("update", "Cluster")}, id="the next version"),
         pytest.param(
             {"controllerReplicas": 3}, {("update", "Deployment")}, id="one controller more"
         ),

@@ -22,7 +22,7 @@ import daiku_infra as infra
 ACCOUNT = "123456789012"
 REGION = "us-west-2"
 ISSUER = "oidc.eks.us-west-2.amazonaws.com/id/0123456789ABCDEF0123456789ABCDEF"
-VERSIONS = ("1.33", "1.34", "1.35")
+VERSIONS = ("1.34", "1.35", "1.36")
 CLUSTER_GROUP = "sg-0123456789abcdef0"
 NODE_CLASS: infra.NodeClassSpec = {"amiSelectorTerms": [{"alias": "al2023@latest"}]}
 NODE_POOL: infra.NodePoolSpec = {

@@ -292,7 +292,7 @@ def test_people_enter_with_the_policy_that_they_were_given() -> None:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        pytest.param({"kubernetesVersion": "1.19"}, "it offers 1.33, 1.34, 1.35", id="version"),
+        pytest.param({"kubernetesVersion": "1.19"}, "it offers 1.34, 1.35, 1.36", id="version"),
         pytest.param({"accountId": "999999999999"}, "choose another AWS profile", id="account"),
         pytest.param(
             {"zones": ["us-west-2a", "us-west-2z"]}, "us-west-2z cannot be had", id="zone"

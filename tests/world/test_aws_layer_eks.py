@@ -9,6 +9,8 @@ import pytest
 from tests.world import aws_account
 from tests.world.aws_account import ISSUER, Account, Network, eventually
 
+from daiku_local.aws.eks import versions
+
 pytestmark = pytest.mark.world
 
 
@@ -79,7 +81,7 @@ def test_a_cluster_shows_the_laptops_control_plane(account: Account, place: Netw
     assert shown["identity"]["oidc"]["issuer"] == ISSUER
     assert base64.b64decode(shown["certificateAuthority"]["data"]) == b"not a certificate\n"
     assert shown["kubernetesNetworkConfig"]["serviceIpv4Cidr"] == "10.100.0.0/16"
-    assert shown["version"] == "1.34"
+    assert shown["version"] == versions.DEFAULT
     assert shown["resourcesVpcConfig"]["vpcId"] == place.vpc
     group_id = shown["resourcesVpcConfig"]["clusterSecurityGroupId"]
     group = ec2.describe_security_groups(GroupIds=[group_id])["SecurityGroups"][0]
@@ -138,7 +140,7 @@ def test_deletion_protection_keeps_a_cluster(account: Account, place: Network) -
 
 def test_an_update_is_in_progress_then_successful(account: Account, place: Network) -> None:
     eks = account.client("eks")
-    name = make_cluster(account, place)
+    name = make_cluster(account, place, version="1.34")
 
     update = eks.update_cluster_version(name=name, version="1.35")["update"]
 
@@ -347,8 +349,8 @@ def test_tags_of_a_cluster_are_set_and_removed(account: Account, place: Network)
     assert eks.list_tags_for_resource(resourceArn=arn)["tags"] == {"b": "2"}
 
 
-def test_exactly_one_kubernetes_version_is_the_default(account: Account) -> None:
+def test_the_newest_kubernetes_version_is_the_default_and_no_other(account: Account) -> None:
     shown = account.client("eks").describe_cluster_versions(includeAll=True)["clusterVersions"]
 
-    assert [one["clusterVersion"] for one in shown if one["defaultVersion"]] == ["1.34"]
-    assert {"1.31", "1.36"} <= {one["clusterVersion"] for one in shown}
+    assert [one["clusterVersion"] for one in shown if one["defaultVersion"]] == ["1.36"]
+    assert {one["clusterVersion"] for one in shown} == {f"1.{minor}" for minor in range(31, 37)}

@@ -19,6 +19,7 @@ import pytest
 from daiku_local import assembly, down, environment, processes, toolchain, up, world_folder
 from daiku_local import world as worlds
 from daiku_local.control_plane import ports
+from daiku_local.toolchain import pins
 from daiku_local.world import World
 
 pytestmark = pytest.mark.world
@@ -74,6 +75,35 @@ def test_a_node_with_kwoks_annotation_is_ready_and_keeps_what_it_said_of_itself(
     assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.34.4-eks-abc"
     assert node["status"]["addresses"] == _node()["status"]["addresses"]
     assert _get(world, tools, "lease", NODE, namespace="kube-node-lease")
+
+
+def test_a_node_that_says_nothing_of_its_version_has_that_of_the_control_plane(
+    world: World, tools: toolchain.Tools
+) -> None:
+    bare = {key: value for key, value in _node().items() if key != "status"}
+    _apply(world, tools, {**bare, "metadata": {**bare["metadata"], "name": "bare"}})
+
+    node = _wait_for(
+        lambda: _get(world, tools, "node", "bare"),
+        lambda node: _condition(node, "Ready") == "True",
+    )
+    _kubectl(world, tools, "delete", "node", "bare")
+    served = json.loads(_kubectl(world, tools, "get", "--raw", "/version").stdout)["gitVersion"]
+    assert served.startswith(f"v{toolchain.kubernetes_version()}.")
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == served
+
+
+def test_a_world_that_is_up_is_not_given_to_who_asks_for_another_version(
+    world: World, tools: toolchain.Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = world.kubernetes_version
+    other = next(minor for minor in pins.KUBERNETES if minor != runs)
+    monkeypatch.setenv(toolchain.VARIABLE, other)
+
+    with pytest.raises(up.UpError, match=rf"runs Kubernetes {runs}, and .* asks for {other}.*down"):
+        _up(Path(world.folder), tools)
+
+    assert up.missing_parts(world) == []
 
 
 def test_pods_of_deployments_daemon_sets_and_jobs_run_on_a_fake_node(

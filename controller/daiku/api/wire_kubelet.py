@@ -2,7 +2,7 @@
 
 Only names and types are here; what values make sense is for whoever uses them.
 
-Source: kubernetes, staging/src/k8s.io/kubelet/config/v1beta1/types.go, KubeletConfiguration of 1.34.
+Source: kubernetes, staging/src/k8s.io/kubelet/config/v1beta1/types.go, KubeletConfiguration of 1.36.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ KubeletConfiguration: Final = _struct(
         "cgroupRoot cgroupDriver cpuManagerPolicy memoryManagerPolicy topologyManagerPolicy topologyManagerScope "
         "hairpinMode podCIDR resolvConf contentType containerLogMaxSize configMapAndSecretChangeDetectionStrategy "
         "reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup volumePluginDir "
-        "providerID containerRuntimeEndpoint imageServiceEndpoint",
+        "providerID containerRuntimeEndpoint imageServiceEndpoint memoryReservationPolicy",
     ),
     **_of(
         Duration,
@@ -89,6 +89,7 @@ KubeletConfiguration: Final = _struct(
         "cpuManagerPolicyOptions topologyManagerPolicyOptions qosReserved evictionHard evictionSoft "
         "evictionSoftGracePeriod evictionMinimumReclaim systemReserved kubeReserved",
     ),
+    tlsCurvePreferences=list[Int32],
     staticPodURLHeader=dict[str, list[str]],
     featureGates=dict[str, bool],
     memoryThrottlingFactor=float,

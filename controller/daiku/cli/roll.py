@@ -28,7 +28,7 @@ drained, PodDisruptionBudgets kept.
 \b
 Examples:
   daiku roll --nodepool general              # begin, or go on, and watch
-  daiku roll --kubelet-version 1.33          # every node whose kubelet is still 1.33
+  daiku roll --kubelet-version 1.35          # every node whose kubelet is still 1.35
   daiku roll --nodepool general --dry-run    # which nodes that would be
   daiku roll --pause | --abort | --status    # all rolls, or those of a --nodepool
 
@@ -47,7 +47,7 @@ def roll(
     kubelet: Annotated[
         str,
         typer.Option(
-            "--kubelet-version", metavar="VERSION", help="Nodes with this kubelet, such as 1.33."
+            "--kubelet-version", metavar="VERSION", help="Nodes with this kubelet, such as 1.35."
         ),
     ] = "",
     pause: Annotated[
@@ -74,7 +74,7 @@ def roll(
     selection = rounds.Selection(pools=tuple(pools or ()), kubelet=kubelet)
     begins = not (pause or abort or status)
     if begins and not (pools or kubelet):
-        failure.fail(["say which nodes: --nodepool NAME, or --kubelet-version 1.33"], UNUSABLE)
+        failure.fail(["say which nodes: --nodepool NAME, or --kubelet-version 1.35"], UNUSABLE)
     try:
         client = Client(credentials.Credentials(surroundings.environ()))
         known = rounds.read(client)

@@ -6,7 +6,8 @@ apart from others, are placed by the scheduling engine itself, on the nodes that
 node is tried there first, and its room is kept from pods that do not matter more. Taints of effect PreferNoSchedule
 are avoided wherever that is possible.
 Source: kube-scheduler's LeastAllocated and BalancedAllocation (of two resources together: the one that is fuller
-counts), TaintToleration, which weighs three times as much, and PodTopologySpread, which weighs twice as much.
+counts; versions before 1.36, see `daiku.scheduling.landing`), TaintToleration, which weighs three times as much, and
+PodTopologySpread, which weighs twice as much.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -48,7 +48,7 @@ class Place:
     zone_id: str | None
     """The zone's id, the same in every account, such as usw2-az1."""
     kubelet_version: str
-    """Such as v1.34.4."""
+    """Such as v1.36.0."""
     root_volume_bytes: int
     """Size of the root disk."""
 

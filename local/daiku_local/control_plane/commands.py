@@ -13,12 +13,14 @@ from pathlib import Path
 
 from daiku_local.control_plane import certificates
 from daiku_local.control_plane.ports import Ports
+from daiku_local.toolchain import pins
 from daiku_local.world import World
 
 LOOPBACK = "127.0.0.1"
 """The only address that anything listens on."""
 KWOK_CONFIGURATION = Path(__file__).with_name("kwok.yaml")
-"""What kwok's kubelets do."""
+"""What kwok's kubelets do; `KUBELET_VERSION` in it stands for the version of the control plane."""
+KUBELET_VERSION = "@KUBELET_VERSION@"
 POD_ADDRESSES = "100.64.0.1/10"
 """Pods on fake nodes get addresses from here: shared address space, which no VPC of the stack uses."""
 NODE_LEASE_SECONDS = 40
@@ -179,10 +181,13 @@ def metrics(settings: Settings) -> Sequence[str]:
 
 
 def kwok(settings: Settings) -> Sequence[str]:
-    """The kubelets of every node that carries kwok's annotation."""
+    """The kubelets of every node that carries kwok's annotation. Writes their configuration file."""
+    release = f"v{pins.KUBERNETES[settings.world.kubernetes_version]}"
+    path = settings.kubeconfigs / "kwok.config"
+    path.write_text(KWOK_CONFIGURATION.read_text().replace(KUBELET_VERSION, release))
     return (
         str(settings.tools / "kwok"),
-        f"--config={KWOK_CONFIGURATION}",
+        f"--config={path}",
         f"--kubeconfig={settings.world.kubeconfig}",
         "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
         f"--node-lease-duration-seconds={NODE_LEASE_SECONDS}",

@@ -63,16 +63,19 @@ def kubernetes_version() -> str:
     return wanted
 
 
-def ensure(report: Callable[[str], None] = progress.to_stderr) -> Tools:
+def ensure(
+    report: Callable[[str], None] = progress.to_stderr, kubernetes: str | None = None
+) -> Tools:
     """Give every tool that Daiku pins, made now if the cache lacks it.
 
     Args:
         report: Takes a line of progress; nothing is reported when nothing is to be done.
+        kubernetes: Minor version of a world that runs; what `kubernetes_version` says for a new one.
 
     Raises:
         ToolchainError: One could not be made.
     """
-    return install(pins.bundles(kubernetes_version()), paths.cache_folder(), report)
+    return install(pins.bundles(kubernetes or kubernetes_version()), paths.cache_folder(), report)
 
 
 def install(

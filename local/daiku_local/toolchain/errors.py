@@ -8,7 +8,7 @@ class ToolchainError(Exception):
     """A tool could not be made; the message says what was tried, what came of it, the remedy."""
 
     tool: str
-    """What could not be made, such as "kubernetes 1.34.4"."""
+    """What could not be made, such as "kubernetes 1.36.0"."""
     problem: str
     """What was asked and what was found."""
     remedy: str

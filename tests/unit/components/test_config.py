@@ -42,7 +42,7 @@ def test_the_smallest_stack_gets_the_defaults() -> None:
     assert stack.vpc is not None
     assert stack.vpc.cidr_block == "10.0.0.0/16"
     assert stack.vpc.nat_gateways is NatGateways.SINGLE
-    assert stack.control_plane.kubernetes_version == "1.35"
+    assert stack.control_plane.kubernetes_version == "1.36"
     assert [addon.name for addon in stack.addons] == [
         "vpc-cni",
         "kube-proxy",
@@ -100,7 +100,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
         pytest.param({"systemNodeGroup": {"size": 0}}, "from 1 to 50", id="a number out of bounds"),
         pytest.param({"systemNodeGroup": 3}, "is not a mapping", id="a number for a mapping"),
         pytest.param({"endpointPublicAccess": "yes"}, "neither true nor false", id="yes for true"),
-        pytest.param({"kubernetesVersion": "1.4"}, '"1.35"', id="a version that lost its zero"),
+        pytest.param({"kubernetesVersion": "1.4"}, '"1.36"', id="a version that lost its zero"),
         pytest.param({"clusterName": "a b"}, "letters, digits", id="a name with a blank"),
         pytest.param({"clusterName": "c" * 101}, "101 characters", id="a name too long"),
         pytest.param({"zones": ["us-west-2a"]}, "at least 2 zones", id="one zone only"),

@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import ssl
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from daiku_local.control_plane import certificates, commands, kubeconfigs, ports
+from daiku_local.toolchain import pins
 from daiku_local.world import World
 
 NOW = dt.datetime(2026, 2, 3, 4, 5, 6, tzinfo=dt.UTC)
@@ -154,6 +155,20 @@ def test_the_scheduler_reads_its_own_configuration(settings: commands.Settings) 
     path = next(a for a in arguments if a.startswith("--config=")).removeprefix("--config=")
     content = json.loads(Path(path).read_text())
     assert content["leaderElection"] == {"leaderElect": False}
+
+
+@pytest.mark.parametrize("minor", pins.KUBERNETES)
+def test_kwok_is_told_the_version_of_the_control_plane(
+    settings: commands.Settings, minor: str
+) -> None:
+    world = replace(settings.world, kubernetes_version=minor)
+
+    arguments = commands.kwok(replace(settings, world=world))
+
+    path = next(a for a in arguments if a.startswith("--config=")).removeprefix("--config=")
+    content = Path(path).read_text()
+    assert f'$node.kubeletVersion "v{pins.KUBERNETES[minor]}"' in content
+    assert commands.KUBELET_VERSION not in content
 
 
 def test_every_pod_stage_of_kwok_leaves_local_images_alone() -> None:

@@ -113,3 +113,20 @@ def test_a_version_of_kubernetes_that_is_not_pinned_is_refused_with_those_that_a
 
     with pytest.raises(toolchain.ToolchainError, match=r"(?s)1\.19.*1\.34, 1\.35, 1\.36, 1\.37"):
         toolchain.kubernetes_version()
+
+
+@pytest.mark.parametrize(("runs", "release"), [("1.34", "1.34.4"), (None, "1.37.2")])
+def test_a_world_that_runs_is_given_the_tools_of_its_version_and_a_new_one_those_asked_for(
+    runs: str | None, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def install(bundles: tuple[toolchain.recipe.Bundle, ...], *_others: object) -> None:
+        made.extend(bundle.version for bundle in bundles if bundle.name == "kubernetes")
+
+    monkeypatch.setenv(toolchain.VARIABLE, "1.37")
+    monkeypatch.setattr(toolchain, "install", install)
+
+    toolchain.ensure(kubernetes=runs)
+
+    assert made == [release]

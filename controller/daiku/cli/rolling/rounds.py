@@ -55,7 +55,7 @@ class Member:
     """Name of its Node; empty while it has none."""
     pool: str
     kubelet: str
-    """Version of its kubelet, such as v1.33.4; empty while it has no Node."""
+    """Version of its kubelet, such as v1.35.4; empty while it has no Node."""
     created: str
     going: bool
     """Its deletion has been asked for."""
@@ -68,7 +68,7 @@ class Selection:
 
     pools: tuple[str, ...] = ()
     kubelet: str = ""
-    """The beginning of a kubelet's version, such as 1.33; empty: any."""
+    """The beginning of a kubelet's version, such as 1.35; empty: any."""
 
     def has(self, member: Member) -> bool:
         """Whether a node is meant."""
@@ -78,7 +78,7 @@ class Selection:
 
 
 def is_version(version: str, wanted: str) -> bool:
-    """Whether v1.33.4-eks-1 is of 1.33, or of v1.33.4, and not of 1.3."""
+    """Whether v1.35.4-eks-1 is of 1.35, or of v1.35.4, and not of 1.3."""
     have, asked = version.lstrip("v"), wanted.lstrip("v")
     return not asked or have == asked or have.startswith((f"{asked}.", f"{asked}-", f"{asked}+"))
 

@@ -60,7 +60,7 @@ class Published:
 
 
 def published(alias: str, kubernetes: str) -> tuple[Published, ...]:
-    """Every parameter of an alias, for a cluster of this minor version such as "1.34".
+    """Every parameter of an alias, for a cluster of this minor version such as "1.36".
 
     Raises:
         UnsupportedAlias: There is no such family, or no image of it for this version.

@@ -23,7 +23,7 @@ class Cluster:
     service_cidr: str
     """Addresses of its Services."""
     version: str
-    """Minor version, such as "1.34"."""
+    """Minor version, such as "1.36"."""
 
     arn: str = ""
     """Its ARN; empty where nobody asked EKS."""
@@ -40,7 +40,7 @@ class Cluster:
 
     @property
     def minor(self) -> int:
-        """34 of version 1.34."""
+        """36 of version 1.36."""
         return int(self.version.partition(".")[2] or 0)
 
 

@@ -85,7 +85,7 @@ def resolve(
     Args:
         parameters: The parameters of SSM, and the way to EC2.
         terms: amiSelectorTerms.
-        kubernetes: Minor version of the cluster, such as "1.34".
+        kubernetes: Minor version of the cluster, such as "1.36".
         now: An image whose deprecation time is before counts as deprecated.
 
     Raises:

@@ -42,7 +42,7 @@ class Image:
     """One image."""
 
     name: str
-    """Name, such as "amazon-eks-node-al2023-x86_64-standard-1.34-v20261105"."""
+    """Name, such as "amazon-eks-node-al2023-x86_64-standard-1.36-v20261105"."""
     architecture: str
     """"x86_64" or "arm64"."""
     description: str

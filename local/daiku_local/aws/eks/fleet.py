@@ -7,7 +7,7 @@ from typing import Any
 
 from daiku_local.aws.cloud import Cloud
 from daiku_local.aws.ec2 import facts, images, instances, launch, lifecycle, templates
-from daiku_local.aws.eks import errors, node_config
+from daiku_local.aws.eks import errors, node_config, versions
 from daiku_local.aws.eks.records import Cluster, NodeGroup
 from daiku_local.aws.errors import AwsError
 from daiku_local.aws.moto_door import ServiceException
@@ -25,8 +25,8 @@ PATTERNS = {
 
 
 def release_version(version: str) -> str:
-    """Release of the images of a version, such as "1.34.4-20261105"."""
-    return f"{version}.4-{images.DATES[-1]}"
+    """Release of the images of a version, such as "1.36.0-20261105"."""
+    return f"{versions.patch(version)}-{images.DATES[-1]}"
 
 
 def template_of(cloud: Cloud, wanted: dict[str, str]) -> dict[str, str]:

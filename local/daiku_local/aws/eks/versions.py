@@ -10,8 +10,10 @@ from typing import Any
 
 from daiku_local.aws.cloud import Asked, Cloud
 from daiku_local.aws.eks import errors, lookup
+from daiku_local.toolchain import pins
 
-DEFAULT = "1.34"
+DEFAULT = "1.36"
+"""What a cluster gets that names no version: EKS gives the newest."""
 PLATFORM = "eks.9"
 
 SUPPORT: dict[str, tuple[str, str, str]] = {
@@ -34,6 +36,11 @@ def check(version: str) -> str:
     if version not in SUPPORT:
         raise errors.bad_parameter(f"unsupported Kubernetes version: {version}")
     return version
+
+
+def patch(version: str) -> str:
+    """Its newest patch release, such as "1.36.0": what the laptop's own control plane is of, where it can be."""
+    return pins.KUBERNETES.get(version, f"{version}.4")
 
 
 def is_next(current: str, wanted: str) -> bool:
@@ -76,7 +83,7 @@ def _row(version: str, now: float) -> dict[str, Any]:
         "endOfExtendedSupportDate": extended,
         "status": status.lower().replace("_", "-"),
         "versionStatus": status,
-        "kubernetesPatchVersion": f"{version}.4",
+        "kubernetesPatchVersion": patch(version),
     }
 
 
