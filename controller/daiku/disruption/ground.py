@@ -87,7 +87,7 @@ class Ground:
         """USD per hour that must be saved so that moving the pods of `nodes` pays; `world` says what room is worth."""
         if self._costs is None:
             snapshot = self.snapshot
-            self._costs = payback.Costs(world, snapshot)
+            self._costs = payback.Costs.of_snapshot(world, snapshot)
         total = 0.0
         for state_node in nodes:
             pool = self.snapshot.node_pool(state_node.nodepool)

@@ -11,10 +11,11 @@ Source of the weights of deletion cost and priority: `disruption.cost`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Final
+from functools import partial
+from typing import Final, Self
 
 from daiku.disruption import cost
 from daiku.disruption.candidates import Candidate
@@ -59,7 +60,7 @@ def movable(
         snapshot: All pods, to tell how large a share of its workload each is.
         now: The time; None to look at what would be possible once everybody has been quiet for long enough.
     """
-    costs = Costs(world, snapshot)
+    costs = Costs.of_snapshot(world, snapshot)
     found: list[Movable] = []
     for candidate in candidates:
         pool, node = candidate.pool, candidate.state_node
@@ -126,11 +127,23 @@ def starts(snapshot: Snapshot) -> dict[str, timedelta]:
 class Costs:
     """What it costs to move pods of one snapshot."""
 
-    def __init__(self, world: WhatIf, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        world: WhatIf,
+        of_owner: Mapping[str, int],
+        starts: Mapping[str, timedelta],
+        freshness: Callable[[Pod], float] = lambda _pod: 0.0,
+    ) -> None:
         self._worth = world.worth()
-        self._of_owner = replicas(snapshot)
-        self._starts = starts(snapshot)
-        self._past, self._now = snapshot.past, snapshot.at
+        self._of_owner = of_owner
+        self._starts = starts
+        self._freshness = freshness
+
+    @classmethod
+    def of_snapshot(cls, world: WhatIf, snapshot: Snapshot) -> Self:
+        """What moves cost at the time of `snapshot`, of which `world` was made."""
+        freshness = partial(snapshot.past.freshness, now=snapshot.at)
+        return cls(world, replicas(snapshot), starts(snapshot), freshness)
 
     def of(self, pod: Pod) -> float:
         """USD for moving `pod` once."""
@@ -139,7 +152,7 @@ class Costs:
         took = self._starts.get(owner)
         idle_hours = (START if took is None else took + _MISSED) / timedelta(hours=1)
         worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
-        again = 1.0 + _AGAIN * self._past.freshness(pod, self._now)
+        again = 1.0 + _AGAIN * self._freshness(pod)
         return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share) * again
 
     def per_hour(self, pods: Iterable[Pod], lasting: timedelta) -> float:

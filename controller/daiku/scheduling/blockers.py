@@ -223,7 +223,9 @@ def _limited(template: Template, class_index: int, planned: Ints | None) -> Bloc
         asked = f"as many values as minValues says of {template.requirements}"
         return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
     if template.limited:
-        offered = "its limits allow no more nodes like those of this plan"
+        left = zip(template.limited, template.left.tolist(), strict=True)
+        amounts = ", ".join(f"{name} {units.format_quantity(name, most)}" for name, most in left)
+        offered = f"this plan takes what its limits leave: {amounts}"
         return _blocker(pool, "LimitExceeded", offered, "one more node")
     offered = f"{would_do.size} instance types hold one such pod, and none all that need a place"
     return _blocker(pool, "InsufficientResources", offered)

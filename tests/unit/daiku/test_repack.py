@@ -96,17 +96,12 @@ def test_nothing_moves_when_it_costs_more_than_it_saves_in_the_horizon() -> None
     assert found(snapshot_of(*thin(4), pool=long)).steps != ()
 
 
-@pytest.mark.parametrize(("horizon", "considered"), [("1h", 0), ("0", 4)])
-def test_a_pod_that_was_placed_a_moment_ago_stays_unless_moves_are_free(
-    horizon: str, considered: int
-) -> None:
-    young = [
-        replace(p, scheduled=LATER - timedelta(minutes=1)) if hasattr(p, "scheduled") else p
-        for p in thin(4)
-    ]
+def test_moving_a_pod_again_that_was_moved_a_moment_ago_costs_up_to_four_times_as_much() -> None:
+    pod = build.pod("web", node="node-n0")
+    world = whatif.prepare(snapshot_of(*machine("n0"), pod), CATALOGUE, Settings(), {})
+    costs = [payback.Costs(world, {}, {}, lambda _pod, f=f: f).of(pod) for f in (0.0, 0.5, 1.0)]
 
-    pool = with_horizon(horizon)
-    assert found(snapshot_of(*young, pool=pool)).considered == considered
+    assert costs == pytest.approx([costs[0], 2.5 * costs[0], 4 * costs[0]])
 
 
 @pytest.mark.parametrize(
