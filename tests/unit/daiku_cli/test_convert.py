@@ -330,9 +330,9 @@ def run(*arguments: str, given: str = "") -> Result:
 @pytest.mark.parametrize(
     ("given", "code", "message"),
     [
-        ("a: [", 2, "standard input: while parsing"),
+        ("a: [", 2, "standard input: line 2, column 1: while parsing"),
         ("", 2, "holds no object"),
-        ("just text", 0, "a document that is no object is left out: 'just text'"),
+        ("just text", 0, "a document that is no object stays as it is: 'just text'"),
         (yaml.safe_dump(beta_pool()), 3, "drained at once"),
         pytest.param("#" * (33 << 20), 2, "has 33 MiB, more than manifests have", id="huge"),
     ],
