@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from daiku.api import catalogue, expand, kinds, wire
+from daiku.api import admission, catalogue, expand, kinds, wire
 from daiku.api.catalogue import Offered
 from daiku.api.kinds import Kind
 from daiku.api.manifests import Document
@@ -24,6 +24,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool, NodeTemplate
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirement, Requirements
+from daiku.model.volume import PersistentVolumeClaim, StorageClass
 
 DEFAULT_NODE_CLASS: Final = NodeClassRef(
     group="karpenter.kwok.sh", kind="KWOKNodeClass", name="default"
@@ -72,6 +73,7 @@ class _Work:
     objects: list[Object] = field(default_factory=list[Object])
     offered: Offered = field(default_factory=Offered)
     notes: list[str] = field(default_factory=list[str])
+    around: admission.Surroundings = field(default_factory=admission.Surroundings)
     gated: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Kind -> how many objects of it are not used."""
@@ -104,9 +106,12 @@ def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
         work.notes.append(
             f"given more than once, of which the last one counts: {units.counted(len(documents) - len(last), 'object')}"
         )
+    work.around = admission.surroundings(work.documents)
     workloads = [each for each in work.documents if not _take(each, work)]
     _expand(workloads, work)
     _complete(work)
+    _complete_volumes(work)
+    work.notes += work.around.notes
     if work.gated:
         work.notes.append(
             f"held back by scheduling gates and not planned: {units.counted(work.gated, 'pod')}"
@@ -129,7 +134,7 @@ def instance_types(documents: Sequence[Document], problems: list[str]) -> Offere
 
 def _take(document: Document, work: _Work) -> bool:
     """Use one document; False leaves it to `_expand`."""
-    if document.kind in expand.KINDS and document.group in expand.GROUPS:
+    if expand.is_workload(document):
         return False
     kind = _kind(document)
     if kind is not None:
@@ -147,7 +152,7 @@ def _take(document: Document, work: _Work) -> bool:
         work.notes.append(
             f"CronJob {document.namespace}/{document.name}: makes no pods now, so it is not planned"
         )
-    else:
+    elif document.kind not in admission.KINDS:
         work.left_out[document.kind] = work.left_out.get(document.kind, 0) + 1
     return True
 
@@ -179,7 +184,7 @@ def _decode(document: Document, kind: Kind, work: _Work) -> None:
         work.gated += 1
         return
     try:
-        found = kind.decode(document.content)
+        found = kind.decode(work.around.created(document).content)
     except _BROKEN as error:
         work.problems.append(f"{document.where}: cannot be read: {_said(error)}")
         return
@@ -194,6 +199,8 @@ def _decode(document: Document, kind: Kind, work: _Work) -> None:
         # Nobody has looked at a class that is only a manifest: it is planned as if it will work.
         found = replace(found, ready=True, why_not_ready="")
     work.objects.append(_named(found, document))
+    for each in admission.ephemeral_claims(document) if kind is kinds.PODS else ():
+        _decode(each, kinds.PERSISTENT_VOLUME_CLAIMS, work)
 
 
 def _named(found: Object, document: Document) -> Object:
@@ -223,7 +230,7 @@ def _expand(workloads: Sequence[Document], work: _Work) -> None:
         if workload.key in deployment_of:
             continue
         try:
-            expansion = expand.expand(workload, owned, room)
+            expansion = expand.expand(work.around.created(workload), owned, room)
         except ValueError as error:
             work.problems.append(f"{workload.where}: {error}")
             continue
@@ -271,6 +278,33 @@ def _complete(work: _Work) -> None:
         known[ref] = True
         work.objects.append(_ready(ref))
         work.notes.append(f"{ref.kind} {ref.name} is not in the input: taken for ready")
+
+
+def _complete_volumes(work: _Work) -> None:
+    """Add the StorageClasses that claims name and the input lacks, and let volumes be made where their pods go.
+
+    What a cluster says of itself is believed: if one of its classes is in the input, all of them are.
+    """
+    live = {d.name: d.live for d in work.documents if d.kind == "StorageClass"}
+    if any(live.values()):
+        return
+    for number, each in enumerate(work.objects):
+        if isinstance(each, StorageClass) and not each.waits_for_pod:
+            work.objects[number] = replace(each, waits_for_pod=True)
+            work.notes.append(
+                f"StorageClass {each.meta.name} makes volumes before their pods have nodes; planned as if after that"
+            )
+    claims = [each for each in work.objects if isinstance(each, PersistentVolumeClaim)]
+    wanted = {c.storage_class: True for c in claims if not c.volume and c.storage_class}
+    for name in sorted(wanted):
+        if name not in live:
+            work.objects.append(
+                StorageClass(meta=Meta(name=name), provisioner="", waits_for_pod=True)
+            )
+            what = name if name == admission.ASSUMED else f"StorageClass {name}"
+            work.notes.append(
+                f"{what} is not in the input: taken for a class that makes volumes in any zone"
+            )
 
 
 def _default_node_pool() -> NodePool:

@@ -169,7 +169,9 @@ def _take(
         missing = "apiVersion" if kind else "kind"
         problems.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
         return
-    if not (kind.endswith("List") and bytes(head.items)):
+    # A kind of somebody's own may end in List too; its objects have names, which lists have not.
+    named = head.metadata is not None and head.metadata.name
+    if not (kind.endswith("List") and bytes(head.items)) or named:
         _take_object(place, content, problems, found, (api_version, kind, head.metadata or _Meta()))
         return
     if depth >= NESTING_MAX:

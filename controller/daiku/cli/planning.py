@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from daiku import comparison, succession
 from daiku.api import configuration, manifests
@@ -18,7 +18,9 @@ from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.comparison import Comparison
 from daiku.events import Object
 from daiku.forecast import Forecast, forecast
+from daiku.model import resources
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
+from daiku.model.nodeclass import NodeClass
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 
@@ -219,7 +221,7 @@ def offers(
         ManifestError: There are none for a node class, and to make some up would mislead.
     """
     if isinstance(given, tuple):
-        return dict.fromkeys(found.node_classes, given), ()
+        return {ref: _with_pods(given, ref, found) for ref in found.node_classes}, ()
     known = {**found.offered, **(given or {})}
     offered: dict[NodeClassRef, tuple[InstanceType, ...]] = {}
     notes: list[str] = []
@@ -246,7 +248,23 @@ def offers(
             )
     if missing:
         raise ManifestError(missing)
-    return offered, notes
+    return {ref: _with_pods(types, ref, found) for ref, types in offered.items()}, notes
+
+
+def _with_pods(
+    types: tuple[InstanceType, ...], ref: NodeClassRef, found: Configuration
+) -> tuple[InstanceType, ...]:
+    """The types with as many pods as the kubelet settings of their node class allow."""
+    classes = [each for each in found.objects if isinstance(each, NodeClass) and each.ref == ref]
+    kubelet: Any = classes[0].spec.get("kubelet") if classes else None
+    most = str(kubelet.get("maxPods", "")) if isinstance(kubelet, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if not most.isdecimal():
+        return types
+    pods = {resources.PODS: int(most)}
+    return tuple(
+        replace(t, capacity={**t.capacity, **pods}, allocatable={**t.allocatable, **pods})
+        for t in types
+    )
 
 
 def _unpriced(made: Forecast) -> list[str]:

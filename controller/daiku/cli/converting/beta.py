@@ -29,7 +29,7 @@ GROUP: Final = "karpenter.k8s.aws"
 POOL: Final = "karpenter.sh/v1"
 CLASS: Final = f"{GROUP}/v1"
 KUBELET: Final = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
-"""Annotation of NodePools: their kubelet settings, as JSON, from Karpenter's own conversion; they win over the class's."""
+"""Annotation of NodePools: kubelet settings as JSON, from Karpenter's own conversion; they win over the class's."""
 _WHOLE: Final = ("amiFamily", "subnetSelectorTerms", "securityGroupSelectorTerms")
 """What every EC2NodeClass of v1beta1 has; a manifest with none of them is a patch of one."""
 ALIASES: Final[Mapping[str, str]] = {

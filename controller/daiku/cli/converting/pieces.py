@@ -57,12 +57,14 @@ def split(text: str) -> list[str]:
     starts: list[int] = []
     ends: list[int] = []
     try:
-        for event in _parsed(text):
-            if isinstance(event, yaml.DocumentStartEvent):
+        event: Any
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            kind = type(event)
+            if kind is yaml.DocumentStartEvent:
                 if event.tags:
                     raise PieceError(f"line {event.start_mark.line + 1}: %TAG means nothing here")
                 starts.append(event.start_mark.index)
-            elif isinstance(event, yaml.DocumentEndEvent):
+            elif kind is yaml.DocumentEndEvent:
                 ends.append(event.end_mark.index)
             else:
                 _check(event, around)
@@ -75,11 +77,6 @@ def split(text: str) -> list[str]:
         own = _without_mark(text[start : ends[number]]) + after
         found.append(own if number else text[:start] + own)
     return found
-
-
-def _parsed(text: str) -> Iterator[Any]:
-    # Of any type: the library's say of every mark that it may be missing.
-    yield from yaml.parse(text, Loader=yaml.CSafeLoader)
 
 
 def _check(event: Any, around: list[str | None]) -> None:
