@@ -89,9 +89,10 @@ class Surroundings:
         selector, own = _at(scheduling, "nodeSelector"), spec.get("nodeSelector")
         if selector and (own is None or isinstance(own, dict)):
             spec["nodeSelector"] = {**selector, **cast("Json", own or {})}
-        tolerations, have = scheduling.get("tolerations"), spec.get("tolerations") or []
-        if isinstance(tolerations, list) and isinstance(have, list):
-            spec["tolerations"] = [*cast("list[Any]", have), *cast("list[Any]", tolerations)]
+        tolerations, have = scheduling.get("tolerations"), spec.get("tolerations")
+        if isinstance(tolerations, list) and (have is None or isinstance(have, list)):
+            own_ones = cast("list[Any]", have or [])
+            spec["tolerations"] = [*own_ones, *cast("list[Any]", tolerations)]
 
 
 _TEMPLATE: Final = ("spec", "template", "spec")

@@ -1,8 +1,8 @@
 """What a set of manifests says, as values that the core can decide on without a cluster.
 
 Objects are decoded by the same code as those of the API server. What a cluster would have added to plain manifests is
-added here: pods of workloads, the readiness of node classes, a NodePool where there is none. Each such guess is a
-note, so that nobody takes it for a fact.
+added here: pods of workloads, the readiness of node classes, classes that are not there, and a NodePool where there is
+none and one is asked for. Each such guess is a note, so that nobody takes it for a fact.
 """
 
 from collections.abc import Mapping, Sequence
@@ -98,8 +98,16 @@ def overlay(first: Sequence[Document], second: Sequence[Document]) -> list[Docum
     return [*kept, *second]
 
 
-def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
-    """What `documents` say; the last one of a kind and name counts. What cannot be used is added to `problems`."""
+def build(
+    documents: Sequence[Document], problems: list[str], *, built_in: bool = False
+) -> Configuration:
+    """What `documents` say; the last one of a kind and name counts.
+
+    Args:
+        documents: Objects of the input.
+        problems: Takes what cannot be used.
+        built_in: Whether a NodePool is made up when there is none.
+    """
     last = {each.key: each for each in documents}
     work = _Work(list(last.values()), problems)
     if len(last) < len(documents):
@@ -109,7 +117,7 @@ def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
     work.around = admission.surroundings(work.documents)
     workloads = [each for each in work.documents if not _take(each, work)]
     _expand(workloads, work)
-    _complete(work)
+    _complete(work, built_in=built_in)
     _complete_volumes(work)
     work.notes += work.around.notes
     if work.gated:
@@ -259,11 +267,11 @@ def _template_problem(workload: Document, work: _Work) -> str:
     return f"{workload.where}: its pod template cannot be read: {problem.rpartition(': cannot be read: ')[2]}"
 
 
-def _complete(work: _Work) -> None:
-    """Add what NodePools need to be planned with, and a NodePool when there is none."""
+def _complete(work: _Work, *, built_in: bool) -> None:
+    """Add what NodePools need to be planned with, and a NodePool when there is none and one is asked for."""
     pools = [each for each in work.objects if isinstance(each, NodePool)]
     known = {each.ref: True for each in work.objects if isinstance(each, NodeClass)}
-    if not pools:
+    if not pools and built_in:
         work.notes.append(
             "no NodePool in the input: planned with a built-in one (linux, amd64, on-demand)"
         )

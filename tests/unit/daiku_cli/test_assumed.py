@@ -21,7 +21,7 @@ BARE = {"containers": [{"name": "c", "image": "x"}]}
 def plan(*objects: Json) -> tuple[Json, tuple[str, ...]]:
     """The plan as JSON, and the notes."""
     content = yaml.safe_dump_all([reading.node_pool(), *objects]).encode()
-    request = planning.Request(sources=("-",), output="json")
+    request = planning.Request(sources=("-",), output="json", built_in_node_pool=True)
     made = planning.answer(request, io.BytesIO(content), lambda *_: None, lambda: 0.0)
     return json.loads(made.text), made.notes
 

@@ -1,25 +1,30 @@
-"""The API's own rules, asked at preview: what an API server would refuse of a NodePool or an EC2NodeClass.
+"""The API's own rules, asked before there is a cluster: what an API server would refuse of a NodePool or a node class.
 
 The rules are read from the CustomResourceDefinitions that the controller brings along: their schemas, walked here, and
 their CEL rules, run by a CEL library. So nothing is written twice, and a definition that changes changes what a
-preview says. As in an API server defaults are filled in first, a field that nobody knows is refused, and a rule is
-asked only of what its schema takes. Rules that compare with a former state are left to the API server.
+preview and a plan say. As in an API server defaults are filled in first, a field that nobody knows is refused, and a
+rule is asked only of what its schema takes. Rules that compare with a former state are left to the API server.
 
-Values that are known late, such as an instance profile's name, are taken for texts that fit. No Pulumi in here.
+Values that are known late, such as an instance profile's name, are taken for texts that fit. No Pulumi in here, and
+nothing else of the controller: infrastructure asks it too.
 """
 
 import copy
 import difflib
 import functools
+import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
 
-from daiku_infra import crds
+import yaml
 
 Problem = tuple[str, str]
 """Where, such as spec.weight, and what is wrong there."""
 
+CRDS: Final = Path(__file__).parents[1] / "crds"
+KINDS: Final = ("NodePool", "EC2NodeClass", "KWOKNodeClass")
 KNOWN_LATE = "known-late"
 """Stands for a text that an update learns on its way."""
 
@@ -54,21 +59,96 @@ def problems_of(kind: str, spec: Mapping[str, Any]) -> list[Problem]:
     """Say what the API refuses of a spec.
 
     Args:
-        kind: NodePool or EC2NodeClass.
+        kind: One of `KINDS`.
         spec: The spec, in the words of the API, with all that the stack fills in.
     """
     schema = _schema_of(kind)
-    return [*_problems(schema, _defaulted(schema, {**spec}), "spec")]
+    found = [*_problems(schema, _defaulted(schema, {**spec}), "spec")]
+    return [(place, _elsewhere(place, problem, kind)) for place, problem in found]
+
+
+def _elsewhere(place: str, problem: str, kind: str) -> str:
+    """The problem; of a field that is not known in its place, where it belongs."""
+    if not problem.startswith(f"{_NO_FIELD}known here: "):
+        return problem
+    known = problem.removeprefix(f"{_NO_FIELD}known here: ").split(", ")
+    return _unknown(place.rpartition(".")[2], known, kind)
+
+
+def problems_of_object(kind: str, whole: Mapping[str, Any]) -> list[Problem]:
+    """Say what the API refuses of a whole manifest: of its spec, and of fields beside it.
+
+    Args:
+        kind: One of `KINDS`.
+        whole: The manifest.
+    """
+    spec: Any = whole.get("spec")
+    found: list[Problem] = [
+        (name, _unknown(name, _HEAD, kind)) for name in whole if name not in _HEAD
+    ]
+    if isinstance(spec, dict):
+        return [*found, *problems_of(kind, cast("dict[str, Any]", spec))]
+    wanted = "spec" in _definition_of(kind).get("required", ())
+    if wanted or spec is not None:
+        found.append(("spec", "is missing" if spec is None else f"{spec!r:.60} is not a mapping"))
+    return found
+
+
+def can_run_rules() -> bool:
+    """Whether the library is there that runs CEL rules; without it only the schemas are asked."""
+    return importlib.util.find_spec("cel") is not None
+
+
+_NO_FIELD: Final = "there is no such field; "
+_HEAD: Final = ("apiVersion", "kind", "metadata", "spec", "status")
+
+
+def _schema_of(kind: str) -> dict[str, Any]:
+    """The schema of a kind's spec."""
+    return _definition_of(kind)["properties"]["spec"]
 
 
 @functools.cache
-def _schema_of(kind: str) -> dict[str, Any]:
-    """The schema of a kind's spec."""
-    for definition in crds.load(crds.folder()):
-        if definition["spec"]["names"]["kind"] == kind:
-            [version] = definition["spec"]["versions"]
-            return version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+def _definition_of(kind: str) -> dict[str, Any]:
+    """The schema of a kind."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for path in sorted(CRDS.glob("*.yaml")):
+        for definition in yaml.load_all(path.read_text(), loader):
+            if definition["spec"]["names"]["kind"] == kind:
+                [version] = definition["spec"]["versions"]
+                return version["schema"]["openAPIV3Schema"]
     raise ValueError(f"no CustomResourceDefinition is of the kind {kind!r}")
+
+
+@functools.cache
+def _places(kind: str) -> Mapping[str, str]:
+    """Every field of a kind's spec that has a place of its own -> that place; the outermost of several."""
+    found: dict[str, str] = {}
+    level: list[tuple[str, dict[str, Any]]] = [("spec", _schema_of(kind))]
+    while level:
+        inside: list[tuple[str, dict[str, Any]]] = []
+        for place, schema in level:
+            properties: dict[str, dict[str, Any]] = schema.get("properties") or {}
+            for name, inner in properties.items():
+                found.setdefault(name, f"{place}.{name}")
+                inside.append((f"{place}.{name}", inner))
+        level = inside
+    return found
+
+
+def _unknown(name: str, known: Iterable[str], kind: str = "") -> str:
+    """What to say of a field that is not known in its place."""
+    close = difflib.get_close_matches(name, known, n=1)
+    places: Mapping[str, str] = _places(kind) if kind else {}
+    if close:
+        remedy = f"did you mean {close[0]}?"
+    elif name in places:
+        remedy = f"it belongs to {places[name].rpartition('.')[0]}"
+    elif others := difflib.get_close_matches(name, places, n=1, cutoff=0.8):
+        remedy = f"did you mean {places[others[0]]}?"
+    else:
+        remedy = f"known here: {', '.join(known)}"
+    return f"{_NO_FIELD}{remedy}"
 
 
 def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
@@ -117,11 +197,7 @@ def _of_mapping(schema: Mapping[str, Any], value: dict[str, Any], place: str) ->
             if not (item is None and name in schema.get("required", ())):
                 yield from _problems(cast("dict[str, Any]", inner), item, f"{place}.{name}")
         elif not schema.get("x-kubernetes-preserve-unknown-fields"):
-            close = difflib.get_close_matches(name, properties, n=1)
-            remedy = (
-                f"did you mean {close[0]}?" if close else f"known here: {', '.join(properties)}"
-            )
-            yield f"{place}.{name}", f"there is no such field; {remedy}"
+            yield f"{place}.{name}", _unknown(name, properties)
 
 
 def _of_value(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[Problem]:
@@ -162,11 +238,18 @@ def _form(schema: Mapping[str, Any], place: str) -> str:
 def _of_rules(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[Problem]:
     """Which of the CEL rules of a value do not hold."""
     rules: list[Mapping[str, str]] = schema.get("x-kubernetes-validations") or []
-    if not rules:
+    if not (rules and can_run_rules()):
         return
     known = _with_late_texts(value)
     for rule in rules:
-        if "oldSelf" not in rule["rule"] and not _program(rule["rule"])(known):
+        if "oldSelf" in rule["rule"]:
+            continue
+        try:
+            holds = _program(rule["rule"])(known)
+        except (ValueError, TypeError, RuntimeError, KeyError, OverflowError):
+            # A value that the library cannot compare; an API server will.
+            continue
+        if not holds:
             yield place, rule["message"]
 
 
