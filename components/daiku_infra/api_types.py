@@ -2,7 +2,7 @@
 
 The names are those of the manifests, so that what is written here, in a stack file and in YAML is the same, and so are
 they in every language of Pulumi. What a field may hold is in the CustomResourceDefinitions, whose rules
-`daiku.api.api_rules` asks at preview; a test compares these classes with them, field by field. Values that are often
+`api_rules` asks at preview; a test compares these classes with them, field by field. Values that are often
 made by the same program, such as ids, may be known late.
 """
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from daiku.api import api_rules
-from daiku.api.api_rules import Problem
-from daiku_infra import manifests
+from daiku_infra import api_rules, manifests
+from daiku_infra.api_rules import Problem
 
 ZONE = "topology.kubernetes.io/zone"
 """Key of the requirement on availability zones."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from daiku.cli.converting.tree import Document, Tree
 
 MANIFESTS_MOST: Final = 8 << 20
-"""Bytes of a file: to keep comments it is taken apart slowly, 5 s for a MiB, and more than this would take minutes."""
+"""Bytes of a file: to keep comments it is taken apart slowly, up to 16 s for a MiB, two minutes for this much."""
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
