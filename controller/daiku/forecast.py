@@ -142,7 +142,7 @@ def forecast(
         stop: Asked now and then whether what is best so far must do.
     """
     static_notes: list[str] = []
-    static = static_nodes.missing(objects, catalogue, static_notes)
+    static = static_nodes.missing(objects, catalogue, settings, static_notes)
     objects = [*objects, *(node for node, _ in static.values())]
     snapshot = _snapshot(objects, catalogue, settings)
     pods = snapshot.provisionable

@@ -13,19 +13,24 @@ from daiku.model.instance_type import Catalogue, InstanceType, Offering
 from daiku.model.meta import Meta
 from daiku.model.node import Node
 from daiku.model.nodepool import NodePool
+from daiku.provisioning import static
 from daiku.scheduling.problem import template_requirements
+from daiku.settings import Settings
 
 
 def missing(
-    objects: Sequence[Object], catalogue: Catalogue, notes: list[str]
+    objects: Sequence[Object], catalogue: Catalogue, settings: Settings, notes: list[str]
 ) -> dict[str, tuple[Node, float]]:
     """The nodes that static NodePools lack: name -> node and its price in USD per hour.
 
     Args:
         objects: Everything that there is.
         catalogue: What can be bought.
+        settings: How the controller is set up: without the gate StaticCapacity there will be no such nodes.
         notes: Takes a line for each pool whose nodes cannot be had.
     """
+    if not settings.is_on(static.GATE):
+        return {}
     there: dict[str, int] = {}
     for each in objects:
         if isinstance(each, Node):

@@ -16,6 +16,8 @@ from daiku.cli import files, judging
 
 Step = Callable[[str, int, int], None]
 _BRACES = b"{{"
+_TAGGED = "the tag '!"
+"""Of the message about a tag that is nobody's but the file's own."""
 
 
 @dataclass(slots=True)
@@ -112,7 +114,9 @@ def _documents(name: str, content: bytes, into: Intake) -> list[Document]:
             f"{name}: looks like a template of Helm; `helm template CHART | daiku plan --from -` plans what comes of it"
         )
         return found
-    into.problems += wrong
+    for each in wrong:
+        # Tags such as !Ref belong to CloudFormation and the like.
+        (into.foreign if _TAGGED in each else into.problems).append(each)
     return found
 
 

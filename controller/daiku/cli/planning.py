@@ -27,6 +27,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.model.volume import PersistentVolume, StorageClass
+from daiku.provisioning import static
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
 
@@ -212,9 +213,25 @@ def _forecast(
 ) -> Forecast:
     offered, notes = offers(found, given, listed=True)
     bought = Catalogue(version=1, instance_types=offered)
-    made = forecast(found.objects, bought, Settings(), repacked=repacked, stop=stop)
+    settings = Settings(extra={static.GATE: "true"})
+    pools = [
+        e.meta.name for e in found.objects if isinstance(e, NodePool) and e.replicas is not None
+    ]
+    standing = [
+        f"NodePool {name} is static: its nodes are made by a controller with the feature gate {static.GATE}"
+        for name in sorted(pools)
+    ]
+    made = forecast(found.objects, bought, settings, repacked=repacked, stop=stop)
     better = (str(made.repack),) if made.repack is not None else ()
-    said = (*found.notes, *notes, *_unpriced(made), *made.notes, *better, *made.objections)
+    said = (
+        *found.notes,
+        *notes,
+        *standing,
+        *_unpriced(made),
+        *made.notes,
+        *better,
+        *made.objections,
+    )
     return replace(made, notes=said)
 
 

@@ -13,6 +13,9 @@ from tests.unit.daiku_cli import reading
 
 from daiku.api.manifests import ManifestError
 from daiku.cli import planning
+from daiku.forecast import forecast
+from daiku.model.instance_type import Catalogue
+from daiku.settings import Settings
 
 Json = dict[str, Any]
 BARE = {"containers": [{"name": "c", "image": "x"}]}
@@ -234,8 +237,9 @@ def test_nodes_of_a_static_pool_are_planned_and_take_pods() -> None:
         {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
     ]
 
-    made, _ = plan(static, reading.workload(replicas=2))
+    made, notes = plan(static, reading.workload(replicas=2))
 
+    assert any("fixed is static: its nodes are made by a controller with" in n for n in notes)
     assert {node["nodePool"] for node in made["newNodes"]} == {"fixed"}
     assert len(made["newNodes"]) == 3
     assert sum(len(node["pods"]) for node in made["newNodes"]) == 2
@@ -255,6 +259,16 @@ def test_a_static_pool_keeps_within_its_limit_and_counts_the_nodes_that_run() ->
     made, _ = plan(reading.node_pool("fixed", replicas=5, limits={"nodes": "3"}), running)
 
     assert len(made["newNodes"]) == 2
+
+
+def test_a_controller_without_the_gate_makes_no_nodes_of_static_pools() -> None:
+    found = reading.configured(reading.node_pool("fixed", replicas=1), reading.pod())
+    offered, _ = planning.offers(found, None)
+
+    made = forecast(found.objects, Catalogue(version=1, instance_types=offered), Settings())
+
+    assert not made.new_nodes
+    assert made.unschedulable
 
 
 def test_a_static_pool_that_allows_nothing_is_named() -> None:

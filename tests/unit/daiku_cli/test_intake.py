@@ -46,6 +46,18 @@ def test_files_that_are_no_manifests_are_noted(tmp_path: Path) -> None:
     assert f"not read: {folder}/list.json, document 1: is a list" in result.stderr
 
 
+def test_templates_of_cloudformation_are_noted(tmp_path: Path) -> None:
+    stack = "Resources:\n  a: !Ref b"
+    folder = written(tmp_path, pool_yaml=POOL, web_yaml=WEB, stack_yaml=stack)
+
+    result = plan("--from", str(folder))
+
+    assert pods(result) == 2
+    assert f"not read: {folder}/stack.yaml, document 1: line 2, column 6: the tag '!Ref'" in (
+        result.stderr
+    )
+
+
 def test_beside_a_mistake_everything_odd_is_told(tmp_path: Path) -> None:
     folder = written(tmp_path, pool_yaml=POOL, broken_yaml="a: [", values_yaml="a: b")
 
