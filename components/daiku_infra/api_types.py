@@ -1,9 +1,9 @@
 """NodePools and node classes as typed Python arguments: every field of the API, in the words of the API.
 
 The names are those of the manifests, so that what is written here, in a stack file and in YAML is the same, and so are
-they in every language of Pulumi. What a field may hold is in the CustomResourceDefinitions, whose rules `api_rules`
-asks at preview; a test compares these classes with them, field by field. Values that are often made by the same
-program, such as ids, may be known late.
+they in every language of Pulumi. What a field may hold is in the CustomResourceDefinitions, whose rules
+`api_rules` asks at preview; a test compares these classes with them, field by field. Values that are often
+made by the same program, such as ids, may be known late.
 """
 
 from typing import Any, Required, TypedDict

@@ -7,6 +7,7 @@ large cluster by what it decides at once of nodes that are looked at one by one,
 Not here: reading a cluster (`cli.capture`), saying it to people (`cli.explain`).
 """
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -314,7 +315,14 @@ def _aside(made: Forecast) -> str:
 
 def _unknown(kind: str, name: str, there: Sequence[Pod | StateNode | NodePool]) -> str:
     names = [each.name if isinstance(each, StateNode) else each.meta.key for each in there]
-    alike = sorted(each for each in names if name.rpartition("/")[2][:6] in each)[:5]
+    own = name.rpartition("/")[2]
+    # The same name elsewhere first, then names that begin alike, then those that look alike.
+    alike = [
+        *sorted(each for each in names if each.rpartition("/")[2] == own),
+        *sorted(each for each in names if own[:6] in each),
+        *difflib.get_close_matches(name, sorted(names), n=5),
+    ]
+    alike = list(dict.fromkeys(alike))[:5]
     near = f"; there are {', '.join(alike)}" if alike else ""
     return f"there is no {kind} {name} among {len(names)}{near}"
 

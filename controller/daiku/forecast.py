@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from daiku import events
+from daiku import events, static_nodes
 from daiku.commands import CreateNodeClaim
 from daiku.disruption import candidates, payback, repack
 from daiku.disruption.repack import Repack
@@ -62,6 +62,7 @@ class ExistingNode:
     nodepool: str
     """Empty when it belongs to none."""
     instance_type: str
+    zone: str
     capacity_type: str
     pods: int
     """How many pods run on it."""
@@ -140,6 +141,9 @@ def forecast(
         repacked: Whether to say how the nodes of the input could be repacked.
         stop: Asked now and then whether what is best so far must do.
     """
+    static_notes: list[str] = []
+    static = static_nodes.missing(objects, catalogue, settings, static_notes)
+    objects = [*objects, *(node for node, _ in static.values())]
     snapshot = _snapshot(objects, catalogue, settings)
     pods = snapshot.provisionable
     asked = problem.build(pods, snapshot, catalogue, preference_policy=settings.preference_policy)
@@ -156,13 +160,17 @@ def forecast(
     }
     kept = [(n, c) for n, c in made if c.node_claim.meta.name in allowed]
     refused = [n for n, c in made if c.node_claim.meta.name not in allowed]
+    existing = _existing(solved.placements, pods, snapshot, catalogue)
+    stood = [_static(e, static[e.name][1]) for e in existing if e.name in static]
     return Forecast(
-        new_nodes=_planned([node for node, _ in kept], catalogue),
-        existing_nodes=_existing(solved.placements, pods, snapshot, catalogue),
+        new_nodes=_sorted([*_planned([node for node, _ in kept], catalogue), *stood]),
+        existing_nodes=tuple(each for each in existing if each.name not in static),
         unschedulable=(*solved.unschedulable, *map(_over_limit, refused)),
         workloads={pod.meta.key: workload.of(pod.meta) for pod in pods},
-        lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
-        notes=tuple(_left_out(objects, snapshot)),
+        # Nodes that are ordered whatever pods ask for cannot be saved.
+        lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour
+        + sum(n.usd_per_hour for n in stood),
+        notes=(*static_notes, *_left_out(objects, snapshot)),
         repack=_repack(snapshot, catalogue, settings, stop) if repacked else None,
         objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
     )
@@ -223,13 +231,13 @@ def _repack(
     return repack.search(world, payback.movable(found, world, snapshot, None), stop=stop)
 
 
-def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> tuple[PlannedNode, ...]:
+def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> list[PlannedNode]:
     known = {
         (ref, t.name): t.allocatable
         for ref, types in catalogue.instance_types.items()
         for t in types
     }
-    planned = [
+    return [
         PlannedNode(
             nodepool=node.pool.meta.name,
             instance_types=tuple(t.name for t in node.types),
@@ -242,8 +250,25 @@ def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> tuple[PlannedNod
         )
         for node in nodes
     ]
+
+
+def _static(found: ExistingNode, usd_per_hour: float) -> PlannedNode:
+    """A node of a static NodePool, with the pods that found room on it."""
+    return PlannedNode(
+        nodepool=found.nodepool,
+        instance_types=(found.instance_type,),
+        capacity_type=found.capacity_type,
+        zones=(found.zone,),
+        pods=found.added,
+        requests=found.requests,
+        allocatable=found.allocatable,
+        usd_per_hour=usd_per_hour,
+    )
+
+
+def _sorted(nodes: Sequence[PlannedNode]) -> tuple[PlannedNode, ...]:
     return tuple(
-        sorted(planned, key=lambda n: (n.nodepool, n.instance_types[0], n.capacity_type, n.pods))
+        sorted(nodes, key=lambda n: (n.nodepool, n.instance_types[0], n.capacity_type, n.pods))
     )
 
 
@@ -274,6 +299,7 @@ def _existing_node(
         name=state_node.name,
         nodepool=state_node.nodepool,
         instance_type=instance_type,
+        zone=zone,
         capacity_type=capacity_type,
         pods=sum(1 for pod in state_node.pods if not pod.is_finished),
         added=tuple(pod.meta.key for pod in added),

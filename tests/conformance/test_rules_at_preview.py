@@ -14,7 +14,8 @@ import yaml
 from tests.conformance.crds import node_class_table, pools, table
 
 import daiku
-from daiku_infra import api_rules, api_types
+from daiku.api import api_rules
+from daiku_infra import api_types
 
 CRDS = Path(daiku.__file__).parent / "crds"
 KINDS = ("NodePool", "EC2NodeClass")

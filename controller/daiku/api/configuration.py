@@ -1,8 +1,8 @@
 """What a set of manifests says, as values that the core can decide on without a cluster.
 
 Objects are decoded by the same code as those of the API server. What a cluster would have added to plain manifests is
-added here: pods of workloads, the readiness of node classes, a NodePool where there is none. Each such guess is a
-note, so that nobody takes it for a fact.
+added here: pods of workloads, the readiness of node classes, classes that are not there, and a NodePool where there is
+none and one is asked for. Each such guess is a note, so that nobody takes it for a fact.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from daiku.api import catalogue, expand, kinds, wire
+from daiku.api import admission, catalogue, expand, kinds, wire
 from daiku.api.catalogue import Offered
 from daiku.api.kinds import Kind
 from daiku.api.manifests import Document
@@ -24,6 +24,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool, NodeTemplate
 from daiku.model.pod import Pod
 from daiku.model.requirements import Requirement, Requirements
+from daiku.model.volume import PersistentVolumeClaim, StorageClass
 
 DEFAULT_NODE_CLASS: Final = NodeClassRef(
     group="karpenter.kwok.sh", kind="KWOKNodeClass", name="default"
@@ -72,6 +73,7 @@ class _Work:
     objects: list[Object] = field(default_factory=list[Object])
     offered: Offered = field(default_factory=Offered)
     notes: list[str] = field(default_factory=list[str])
+    around: admission.Surroundings = field(default_factory=admission.Surroundings)
     gated: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Kind -> how many objects of it are not used."""
@@ -96,17 +98,28 @@ def overlay(first: Sequence[Document], second: Sequence[Document]) -> list[Docum
     return [*kept, *second]
 
 
-def build(documents: Sequence[Document], problems: list[str]) -> Configuration:
-    """What `documents` say; the last one of a kind and name counts. What cannot be used is added to `problems`."""
+def build(
+    documents: Sequence[Document], problems: list[str], *, built_in: bool = False
+) -> Configuration:
+    """What `documents` say; the last one of a kind and name counts.
+
+    Args:
+        documents: Objects of the input.
+        problems: Takes what cannot be used.
+        built_in: Whether a NodePool is made up when there is none.
+    """
     last = {each.key: each for each in documents}
     work = _Work(list(last.values()), problems)
     if len(last) < len(documents):
         work.notes.append(
             f"given more than once, of which the last one counts: {units.counted(len(documents) - len(last), 'object')}"
         )
+    work.around = admission.surroundings(work.documents)
     workloads = [each for each in work.documents if not _take(each, work)]
     _expand(workloads, work)
-    _complete(work)
+    _complete(work, built_in=built_in)
+    _complete_volumes(work)
+    work.notes += work.around.notes
     if work.gated:
         work.notes.append(
             f"held back by scheduling gates and not planned: {units.counted(work.gated, 'pod')}"
@@ -129,7 +142,7 @@ def instance_types(documents: Sequence[Document], problems: list[str]) -> Offere
 
 def _take(document: Document, work: _Work) -> bool:
     """Use one document; False leaves it to `_expand`."""
-    if document.kind in expand.KINDS and document.group in expand.GROUPS:
+    if expand.is_workload(document):
         return False
     kind = _kind(document)
     if kind is not None:
@@ -147,7 +160,7 @@ def _take(document: Document, work: _Work) -> bool:
         work.notes.append(
             f"CronJob {document.namespace}/{document.name}: makes no pods now, so it is not planned"
         )
-    else:
+    elif document.kind not in admission.KINDS:
         work.left_out[document.kind] = work.left_out.get(document.kind, 0) + 1
     return True
 
@@ -179,7 +192,7 @@ def _decode(document: Document, kind: Kind, work: _Work) -> None:
         work.gated += 1
         return
     try:
-        found = kind.decode(document.content)
+        found = kind.decode(work.around.created(document).content)
     except _BROKEN as error:
         work.problems.append(f"{document.where}: cannot be read: {_said(error)}")
         return
@@ -194,6 +207,8 @@ def _decode(document: Document, kind: Kind, work: _Work) -> None:
         # Nobody has looked at a class that is only a manifest: it is planned as if it will work.
         found = replace(found, ready=True, why_not_ready="")
     work.objects.append(_named(found, document))
+    for each in admission.ephemeral_claims(document) if kind is kinds.PODS else ():
+        _decode(each, kinds.PERSISTENT_VOLUME_CLAIMS, work)
 
 
 def _named(found: Object, document: Document) -> Object:
@@ -223,7 +238,7 @@ def _expand(workloads: Sequence[Document], work: _Work) -> None:
         if workload.key in deployment_of:
             continue
         try:
-            expansion = expand.expand(workload, owned, room)
+            expansion = expand.expand(work.around.created(workload), owned, room)
         except ValueError as error:
             work.problems.append(f"{workload.where}: {error}")
             continue
@@ -252,11 +267,11 @@ def _template_problem(workload: Document, work: _Work) -> str:
     return f"{workload.where}: its pod template cannot be read: {problem.rpartition(': cannot be read: ')[2]}"
 
 
-def _complete(work: _Work) -> None:
-    """Add what NodePools need to be planned with, and a NodePool when there is none."""
+def _complete(work: _Work, *, built_in: bool) -> None:
+    """Add what NodePools need to be planned with, and a NodePool when there is none and one is asked for."""
     pools = [each for each in work.objects if isinstance(each, NodePool)]
     known = {each.ref: True for each in work.objects if isinstance(each, NodeClass)}
-    if not pools:
+    if not pools and built_in:
         work.notes.append(
             "no NodePool in the input: planned with a built-in one (linux, amd64, on-demand)"
         )
@@ -271,6 +286,33 @@ def _complete(work: _Work) -> None:
         known[ref] = True
         work.objects.append(_ready(ref))
         work.notes.append(f"{ref.kind} {ref.name} is not in the input: taken for ready")
+
+
+def _complete_volumes(work: _Work) -> None:
+    """Add the StorageClasses that claims name and the input lacks, and let volumes be made where their pods go.
+
+    What a cluster says of itself is believed: if one of its classes is in the input, all of them are.
+    """
+    live = {d.name: d.live for d in work.documents if d.kind == "StorageClass"}
+    if any(live.values()):
+        return
+    for number, each in enumerate(work.objects):
+        if isinstance(each, StorageClass) and not each.waits_for_pod:
+            work.objects[number] = replace(each, waits_for_pod=True)
+            work.notes.append(
+                f"StorageClass {each.meta.name} makes volumes before their pods have nodes; planned as if after that"
+            )
+    claims = [each for each in work.objects if isinstance(each, PersistentVolumeClaim)]
+    wanted = {c.storage_class: True for c in claims if not c.volume and c.storage_class}
+    for name in sorted(wanted):
+        if name not in live:
+            work.objects.append(
+                StorageClass(meta=Meta(name=name), provisioner="", waits_for_pod=True)
+            )
+            what = name if name == admission.ASSUMED else f"StorageClass {name}"
+            work.notes.append(
+                f"{what} is not in the input: taken for a class that makes volumes in any zone"
+            )
 
 
 def _default_node_pool() -> NodePool:

@@ -1,9 +1,9 @@
 """Workloads that have no pods yet, turned into the pods that their controllers would make.
 
-A Deployment, StatefulSet, ReplicaSet or Job is counted against the pods of the input that it owns; what is missing is
-made from its template, named and labelled as its controller would. Names follow from the workload's name and the
-pod's number alone, so that two plans of one workload speak of the same pods. A DaemonSet needs nothing here: the
-solver itself counts its pods on every node. A CronJob makes no pods now.
+A Deployment, StatefulSet, ReplicaSet, ReplicationController, Job or Rollout of Argo is counted against the pods of the
+input that it owns; what is missing is made from its template, named and labelled as its controller would. Names follow
+from the workload's name and the pod's number alone, so that two plans of one workload speak of the same pods. A
+DaemonSet needs nothing here: the solver itself counts its pods on every node. A CronJob makes no pods now.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -18,9 +18,16 @@ from daiku.api.manifests import Document
 from daiku.model import workload
 from daiku.model.pod import Pod
 
-KINDS: Final = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "Job"})
 GROUPS: Final = frozenset({"apps", "extensions", "batch"})
 """Any version of these: what is read here has been the same in all of them."""
+_GROUPS_OF: Final = {
+    **dict.fromkeys(("Deployment", "StatefulSet", "ReplicaSet", "Job"), GROUPS),
+    "ReplicationController": frozenset({""}),
+    "Rollout": frozenset({"argoproj.io"}),
+}
+KINDS: Final = frozenset(_GROUPS_OF)
+_ABOVE: Final = {"Deployment": workload.HASH_LABEL, "Rollout": workload.ROLLOUT_HASH_LABEL}
+"""Kinds whose pods belong to a ReplicaSet, and the label with its hash."""
 PODS_MAX: Final = 200_000
 """Pods that all workloads of a plan may make together."""
 
@@ -51,7 +58,13 @@ class _Ordinals(wire.Wire):
     start: int | None = None
 
 
+class _Reference(wire.Wire):
+    kind: str = ""
+    name: str = ""
+
+
 class _Spec(wire.Wire):
+    workload_ref: _Reference | None = None
     replicas: int | None = None
     parallelism: int | None = None
     completions: int | None = None
@@ -112,9 +125,14 @@ class Expansion:
     """What a person may be surprised by; empty when nothing is."""
 
 
+def is_workload(document: Document) -> bool:
+    """Whether pods are made of it here."""
+    return document.group in _GROUPS_OF.get(document.kind, ())
+
+
 def deployments(documents: Sequence[Document]) -> dict[Key, Key]:
-    """ReplicaSet -> its Deployment, for those of which the input has both."""
-    known = {each.key for each in documents if each.kind == "Deployment"}
+    """ReplicaSet -> its Deployment or Rollout, for those of which the input has both."""
+    known = {each.key for each in documents if each.kind in _ABOVE}
     found: dict[Key, Key] = {}
     for each in documents:
         if each.kind != "ReplicaSet":
@@ -158,6 +176,10 @@ def _expand(document: Document, found: _Workload, owned: Owned, room: int) -> Ex
         raise ValueError(
             f"asks for {wanted} pods; {PODS_MAX} are planned at once in all. Lower its replicas"
         )
+    if missing and spec.workload_ref is not None:
+        ref = spec.workload_ref
+        missing = 0
+        note = f"its pods are made like those of {ref.kind} {ref.name}, which is planned with its own replicas"
     if missing and not bytes(spec.template.spec):
         raise ValueError("has no spec.template.spec, so its pods cannot be made")
     if not wanted and not note:
@@ -194,12 +216,12 @@ def _documents(
     template = spec.template.metadata or _TemplateMeta()
     labels = dict(template.labels or {})
     owner, owner_kind = document.name, document.kind
-    if document.kind == "Deployment":
-        suffix = _suffix(f"Deployment/{document.namespace}/{document.name}", 10)
+    if document.kind in _ABOVE:
+        suffix = _suffix(f"{document.kind}/{document.namespace}/{document.name}", 10)
         owner, owner_kind = f"{document.name}-{suffix}", "ReplicaSet"
-        labels[workload.HASH_LABEL] = suffix
+        labels[_ABOVE[document.kind]] = suffix
     reference = {
-        "apiVersion": "batch/v1" if owner_kind == "Job" else "apps/v1",
+        "apiVersion": {"Job": "batch/v1", "ReplicationController": "v1"}.get(owner_kind, "apps/v1"),
         "kind": owner_kind,
         "name": owner,
         "controller": True,

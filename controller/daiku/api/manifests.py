@@ -95,12 +95,22 @@ class _Head(wire.Wire):
     items: msgspec.Raw = wire.ABSENT
 
 
-def read(source: str, content: bytes, problems: list[str]) -> list[Document]:
-    """The objects of one file; what cannot be read is added to `problems`."""
+def read(
+    source: str, content: bytes, problems: list[str], foreign: list[str] | None = None
+) -> list[Document]:
+    """The objects of one file.
+
+    Args:
+        source: Name of the file.
+        content: What it holds.
+        problems: Takes what cannot be read.
+        foreign: Takes what is no object of Kubernetes, such as values of a chart; None: that is a problem too.
+    """
+    foreign = problems if foreign is None else foreign
     content = content.removeprefix(b"\xef\xbb\xbf")
     found: list[Document] = []
     if content.lstrip()[:1] == b"{" and _is_json(content):
-        _take(f"{source}, document 1", content, problems, found)
+        _take(f"{source}, document 1", content, problems, found, foreign)
         return found
     # A snapshot is JSON; who reads no YAML need not wait for its library.
     from daiku.api import yaml_values  # noqa: PLC0415
@@ -109,7 +119,7 @@ def read(source: str, content: bytes, problems: list[str]) -> list[Document]:
     try:
         for number, value in enumerate(yaml_values.documents(content), 1):
             if value is not None:
-                _take_value(f"{source}, document {number}", value, problems, found)
+                _take_value(f"{source}, document {number}", value, problems, found, foreign)
     except yaml_values.YamlError as error:
         problems.append(f"{source}, document {number + 1}: {error}")
     return found
@@ -124,10 +134,12 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _take_value(place: str, value: Any, problems: list[str], found: list[Document]) -> None:
+def _take_value(
+    place: str, value: Any, problems: list[str], found: list[Document], foreign: list[str]
+) -> None:
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else f"the value {str(value)[:40]!r}"
-        problems.append(
+        foreign.append(
             f"{place}: is {what}; a manifest is a mapping with apiVersion, kind and metadata"
             + (" (instance types are given with --instance-types)" if what == "a list" else "")
         )
@@ -137,7 +149,7 @@ def _take_value(place: str, value: Any, problems: list[str], found: list[Documen
     except _UNREADABLE as error:
         problems.append(f"{place}: cannot be written as JSON: {error}")
         return
-    _take(place, content, problems, found)
+    _take(place, content, problems, found, foreign)
 
 
 def _take(
@@ -145,6 +157,7 @@ def _take(
     content: bytes,
     problems: list[str],
     found: list[Document],
+    foreign: list[str],
     *,
     listed: tuple[str, str] = ("", ""),
     depth: int = 0,
@@ -156,6 +169,7 @@ def _take(
         content: JSON.
         problems: Problems so far.
         found: Objects so far.
+        foreign: What is no object of Kubernetes, so far.
         listed: apiVersion and kind that the list around it promises for its items.
         depth: Lists around it.
     """
@@ -167,9 +181,11 @@ def _take(
     api_version, kind = head.api_version or listed[0], head.kind or listed[1]
     if not kind or not api_version:
         missing = "apiVersion" if kind else "kind"
-        problems.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
+        foreign.append(f"{place}: has no {missing}; is it a manifest of Kubernetes?")
         return
-    if not (kind.endswith("List") and bytes(head.items)):
+    # A kind of somebody's own may end in List too; its objects have names, which lists have not.
+    named = head.metadata is not None and head.metadata.name
+    if not (kind.endswith("List") and bytes(head.items)) or named:
         _take_object(place, content, problems, found, (api_version, kind, head.metadata or _Meta()))
         return
     if depth >= NESTING_MAX:
@@ -183,7 +199,7 @@ def _take(
     promised = api_version, kind.removesuffix("List")
     for number, item in enumerate(items, 1):
         where = f"{place}, item {number}"
-        _take(where, bytes(item), problems, found, listed=promised, depth=depth + 1)
+        _take(where, bytes(item), problems, found, foreign, listed=promised, depth=depth + 1)
 
 
 def _take_object(

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -11,10 +11,10 @@ from daiku.model import units
 
 if TYPE_CHECKING:
     from daiku.cli.converting.groups import Group
-    from daiku.cli.converting.tree import Tree
+    from daiku.cli.converting.tree import Document, Tree
 
 MANIFESTS_MOST: Final = 8 << 20
-"""Bytes of a file: to keep comments it is taken apart slowly, 5 s for a MiB, and more than this would take minutes."""
+"""Bytes of a file: to keep comments it is taken apart slowly, up to 16 s for a MiB, two minutes for this much."""
 UNUSABLE: Final = 2
 """Exit code when a file cannot be read."""
 LOSSY: Final = 3
@@ -73,7 +73,7 @@ def convert(
 
     problems: list[str] = []
     contents = files.read(sources, sys.stdin.buffer, lambda _: None, problems)
-    documents: list[Any] = []
+    documents: list[Document] = []
     with progress.Progress() as shown:
         for number, (name, content) in enumerate(contents):
             shown.step(f"reading {name}", number, len(contents))
@@ -92,10 +92,10 @@ def convert(
     if problems:
         failure.fail(problems, UNUSABLE)
     try:
-        found = groups.read([each for each in documents if groups.is_ours(each)])
+        found = groups.read([each.value for each in documents if groups.is_ours(each.value)])
     except groups.UnreadableError as error:
         failure.fail([str(error)], UNUSABLE)
-    converted = conversion.convert([d for d in documents if not groups.is_ours(d)], node_role)
+    converted = conversion.convert([d for d in documents if not groups.is_ours(d.value)], node_role)
     notes = [*converted.notes]
     proposed = groups.propose(found, notes)
     for note in notes:

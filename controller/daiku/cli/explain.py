@@ -150,6 +150,7 @@ def _question(
 def _print(answer: "Explanation", output: Format) -> None:
     if output is Format.JSON:
         value = {
+            "schemaVersion": 1,
             "title": answer.title,
             "facts": dict(answer.facts),
             "reasons": list(answer.reasons),

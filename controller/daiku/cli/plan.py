@@ -24,14 +24,17 @@ or a `daiku snapshot`, and needs no cluster. The decision is the controller's ow
 
 \b
 Examples:
-  daiku plan --from web.yaml
-  daiku plan --from manifests/ --from extra.json --nodepools pools.yaml
+  daiku plan --from web.yaml --built-in-nodepool
+  daiku plan --from manifests/ --from 'more/*.json' --nodepools pools.yaml
+  kubectl kustomize overlays/prod | daiku plan --from - --nodepools pools.yaml
+  helm template my-chart | daiku plan --from - --nodepools pools.yaml
   kubectl get deploy,sts,jobs,ds,pods,nodes -A -o json | daiku plan --from -
   daiku snapshot -o now.json && daiku plan --from now.json
   daiku plan --from now.json --against pools.yaml --format markdown
 
-Deployments, StatefulSets, ReplicaSets and Jobs are expanded to the pods that are missing in the input; a DaemonSet
-counts on every node that it matches. A pod without a node counts as pending. Of two objects of one kind and name the
+Deployments, StatefulSets, ReplicaSets, ReplicationControllers, Jobs and Rollouts of Argo are expanded to the pods that
+are missing in the input; a DaemonSet counts on every node that it matches. NodePools and node classes are judged as an
+API server would judge them. A pod without a node counts as pending. Of two objects of one kind and name the
 later one is used.
 
 With --against, a second configuration is planned too and the difference is shown. Its NodePools stand in for all of
@@ -61,6 +64,22 @@ _TimeBox = Annotated[
     ),
 ]
 
+_InstanceTypes = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="What can be bought: a JSON list in the format of Karpenter's kwok provider, a `daiku snapshot`, or "
+        "`built-in` for made-up types. Without it: what the input holds, else EC2's types at list prices.",
+    ),
+]
+_BuiltInNodePool = Annotated[
+    bool,
+    typer.Option(
+        "--built-in-nodepool",
+        help="Plan with a NodePool of daiku's own (linux, amd64, on-demand) when the input has none.",
+    ),
+]
+
 
 def plan(
     context: typer.Context,
@@ -70,7 +89,8 @@ def plan(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Manifests: a YAML or JSON file, a folder (with those in it), or - for standard input. Repeatable.",
+            help="Manifests: a YAML or JSON file, a folder (with those in it), a pattern, or - for standard input. "
+            "Repeatable.",
         ),
     ],
     node_pools: Annotated[
@@ -79,14 +99,8 @@ def plan(
             "--nodepools", metavar="FILE", help="More manifests, for NodePools that are kept apart."
         ),
     ] = None,
-    instance_types: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="What can be bought: a JSON list in the format of Karpenter's kwok provider, a `daiku snapshot`, or "
-            "`built-in` for made-up types. Without it: what the input holds, else the built-in ones.",
-        ),
-    ] = "",
+    instance_types: _InstanceTypes = "",
+    built_in_node_pool: _BuiltInNodePool = False,
     against: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="The second configuration of a comparison."),
@@ -117,6 +131,7 @@ def plan(
         node_pools=tuple(node_pools or ()),
         instance_types=instance_types,
         against=tuple(against or ()),
+        built_in_node_pool=built_in_node_pool,
         repack=repack,
         seconds_most=time_box,
         output=output.value,

@@ -4,27 +4,42 @@ Not here: the command line (`plan`), the decision (`daiku.forecast`), how a plan
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from daiku import comparison, succession
 from daiku.api import configuration, manifests
 from daiku.api.configuration import Configuration
-from daiku.api.manifests import Document, ManifestError
-from daiku.cli import files
+from daiku.api.manifests import ManifestError
+from daiku.cli import intake
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.comparison import Comparison
 from daiku.events import Object
 from daiku.forecast import Forecast, forecast
+from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
+from daiku.model.node import Node
+from daiku.model.nodeclass import NodeClass
+from daiku.model.nodepool import NodePool
+from daiku.model.pod import Pod
+from daiku.model.volume import PersistentVolume, StorageClass
+from daiku.provisioning import static
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
+
+if TYPE_CHECKING:
+    from daiku.model.requirements import Requirements
 
 BUILT_IN: Final = "built-in"
 """Value of --instance-types that asks for the kwok cloud's own types whatever the node class."""
 KWOK: Final = "KWOKNodeClass"
+EC2: Final = "EC2NodeClass"
+_ZONE: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]")
+"""A zone as AWS names them."""
 
 Step = Callable[[str, int, int], None]
 Offered = Mapping[NodeClassRef, tuple[InstanceType, ...]]
@@ -40,6 +55,8 @@ class Request:
     instance_types: str = ""
     """A file, `built-in`, or empty."""
     against: tuple[str, ...] = ()
+    built_in_node_pool: bool = False
+    """Whether input without a NodePool is planned with a built-in one."""
     repack: bool = False
     """Whether to say how the nodes of the input could be repacked."""
     seconds_most: float | None = None
@@ -73,18 +90,24 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         ManifestError: Some of the input cannot be used.
     """
     began = timer()
-    problems: list[str] = []
-    first, second = _documents(request, stdin, step, problems)
-    configurations = [configuration.build(first, problems)]
+    given_both = ((*request.sources, *request.node_pools), request.against)
+    taken = intake.take(given_both, stdin, step)
+    problems = taken.problems
+    (first, second) = taken.documents
+    build = partial(configuration.build, built_in=request.built_in_node_pool)
+    configurations = [build(first, problems)]
     if request.against:
         found: list[str] = []
-        configurations.append(configuration.build(configuration.overlay(first, second), found))
+        configurations.append(build(configuration.overlay(first, second), found))
         configurations[1] = _followed(*configurations)
         # What both have in common is wrong once.
         problems += [each for each in found if each not in problems]
     given = read_types(request.instance_types, problems)
+    taken.forgive()
+    problems += _without_pools(configurations) if not problems else []
     if problems:
         raise ManifestError(problems)
+    configurations = [replace(c, notes=(*taken.notes, *c.notes)) for c in configurations]
     forecasts: list[Forecast] = []
     for number, each in enumerate(configurations):
         step("deciding", 1 + number, 1 + len(configurations))
@@ -98,6 +121,17 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
         notes=_notes(forecasts) if request.output == "json" else (),
         is_sound=forecasts[-1].is_sound,
     )
+
+
+def _without_pools(configurations: Sequence[Configuration]) -> list[str]:
+    """What to say when there is nothing to make nodes of."""
+    if all(any(isinstance(o, NodePool) for o in each.objects) for each in configurations):
+        return []
+    missing = (
+        "no NodePool is in the input; give yours with --nodepools FILE, or --built-in-nodepool to plan with one of "
+        "daiku's own (linux, amd64, on-demand, made-up instance types)"
+    )
+    return [missing]
 
 
 def _followed(first: Configuration, second: Configuration) -> Configuration:
@@ -126,31 +160,6 @@ def cluster(
         return (), Catalogue(version=0, instance_types={})
     offered, _ = offers(found, given)
     return found.objects, Catalogue(version=1, instance_types=offered)
-
-
-def _documents(
-    request: Request, stdin: BinaryIO, step: Step, problems: list[str]
-) -> tuple[list[Document], list[Document]]:
-    """The objects of the first configuration, and those that are given for the second."""
-    groups = ((*request.sources, *request.node_pools), request.against)
-    if [path for paths in groups for path in paths].count(files.STANDARD_INPUT) > 1:
-        raise ManifestError(["standard input (-) can be read once; name a file instead"])
-    first, second = (_read(paths, stdin, step, problems) for paths in groups)
-    return first, second
-
-
-def _read(paths: Sequence[str], stdin: BinaryIO, step: Step, problems: list[str]) -> list[Document]:
-    def reading(name: str) -> None:
-        step(f"reading {name}", 0, 2)
-
-    known = len(problems)
-    contents = files.read(paths, stdin, reading, problems)
-    found = [each for name, content in contents for each in manifests.read(name, content, problems)]
-    if paths and not found and len(problems) == known:
-        problems.append(
-            f"{', '.join(name for name, _ in contents)}: holds no object; give manifests, a list, or a snapshot"
-        )
-    return found
 
 
 def read_types(
@@ -202,24 +211,48 @@ def _forecast(
     repacked: bool,
     stop: Stop | None,
 ) -> Forecast:
-    offered, notes = offers(found, given)
+    offered, notes = offers(found, given, listed=True)
     bought = Catalogue(version=1, instance_types=offered)
-    made = forecast(found.objects, bought, Settings(), repacked=repacked, stop=stop)
+    settings = Settings(extra={static.GATE: "true"})
+    pools = [
+        e.meta.name for e in found.objects if isinstance(e, NodePool) and e.replicas is not None
+    ]
+    standing = [
+        f"NodePool {name} is static: its nodes are made by a controller with the feature gate {static.GATE}"
+        for name in sorted(pools)
+    ]
+    made = forecast(found.objects, bought, settings, repacked=repacked, stop=stop)
     better = (str(made.repack),) if made.repack is not None else ()
-    said = (*found.notes, *notes, *_unpriced(made), *made.notes, *better, *made.objections)
+    said = (
+        *found.notes,
+        *notes,
+        *standing,
+        *_unpriced(made),
+        *made.notes,
+        *better,
+        *made.objections,
+    )
     return replace(made, notes=said)
 
 
 def offers(
-    found: Configuration, given: tuple[InstanceType, ...] | Offered | None
+    found: Configuration,
+    given: tuple[InstanceType, ...] | Offered | None,
+    *,
+    listed: bool = False,
 ) -> tuple[Offered, Sequence[str]]:
     """Instance types of every node class, and what was guessed.
+
+    Args:
+        found: What the input says.
+        given: What --instance-types says.
+        listed: Whether EC2's types as this release knows them, at list prices, stand in for what is not given.
 
     Raises:
         ManifestError: There are none for a node class, and to make some up would mislead.
     """
     if isinstance(given, tuple):
-        return dict.fromkeys(found.node_classes, given), ()
+        return {ref: _with_pods(given, ref, found) for ref in found.node_classes}, ()
     known = {**found.offered, **(given or {})}
     offered: dict[NodeClassRef, tuple[InstanceType, ...]] = {}
     notes: list[str] = []
@@ -239,6 +272,8 @@ def offers(
             notes.append(
                 "no instance types are given: planned with the built-in ones of the kwok cloud, at made-up prices"
             )
+        elif listed and ref.kind == EC2:
+            offered[ref] = _listed(found, ref, notes)
         else:
             missing.append(
                 f"{ref.kind} {ref.name}: its instance types and prices are not in the input. Give a `daiku snapshot` "
@@ -246,7 +281,61 @@ def offers(
             )
     if missing:
         raise ManifestError(missing)
-    return offered, notes
+    return {ref: _with_pods(types, ref, found) for ref, types in offered.items()}, notes
+
+
+def _listed(found: Configuration, ref: NodeClassRef, notes: list[str]) -> tuple[InstanceType, ...]:
+    """EC2's types for one node class, in the zones that the input speaks of."""
+    # It brings boto3 along, a third of a second that plans with a catalogue of their own should not pay.
+    from daiku.cloud.aws import known_types, list_prices  # noqa: PLC0415
+
+    zones = _zones(found) or tuple(f"{list_prices.REGION}{letter}" for letter in "abc")
+    node_class = next(e for e in found.objects if isinstance(e, NodeClass) and e.ref == ref)
+    notes.append(
+        "no instance types are given: planned with those of EC2 that this release knows, in "
+        f"{', '.join(zones)}, at the on-demand list prices of {list_prices.REGION} of {list_prices.AS_OF}, spot too; "
+        "a `daiku snapshot` or --instance-types has those of the account"
+    )
+    return known_types.of_class(node_class, zones)
+
+
+def _zones(found: Configuration) -> tuple[str, ...]:
+    """The zones of AWS that NodePools, pods, volumes and nodes name."""
+    named: list[Requirements] = []
+    zones: list[str] = []
+    for each in found.objects:
+        match each:
+            case NodePool():
+                named.append(each.template.requirements)
+            case Pod():
+                named += each.required_node_affinity
+                zones.append(each.node_selector.get(labels.ZONE, ""))
+            case PersistentVolume() | StorageClass():
+                named += each.alternatives
+            case Node():
+                zones.append(each.meta.labels.get(labels.ZONE, ""))
+            case _:
+                pass
+    for asked in named:
+        requirement = asked.get(labels.ZONE)
+        zones += [] if requirement.complement else sorted(requirement.values)
+    return tuple(sorted({zone for zone in zones if _ZONE.fullmatch(zone)}))
+
+
+def _with_pods(
+    types: tuple[InstanceType, ...], ref: NodeClassRef, found: Configuration
+) -> tuple[InstanceType, ...]:
+    """The types with as many pods as the kubelet settings of their node class allow."""
+    classes = [each for each in found.objects if isinstance(each, NodeClass) and each.ref == ref]
+    kubelet: Any = classes[0].spec.get("kubelet") if classes else None
+    most = str(kubelet.get("maxPods", "")) if isinstance(kubelet, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if not most.isdecimal():
+        return types
+    pods = {resources.PODS: int(most)}
+    return tuple(
+        replace(t, capacity={**t.capacity, **pods}, allocatable={**t.allocatable, **pods})
+        for t in types
+    )
 
 
 def _unpriced(made: Forecast) -> list[str]:

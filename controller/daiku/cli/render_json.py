@@ -1,11 +1,14 @@
 """A plan as JSON, for programs. Keys keep their order, amounts are whole numbers, pods and nodes are sorted."""
 
-from typing import Any
+from typing import Any, Final
 
 from daiku.comparison import Comparison, Total
 from daiku.disruption.repack import Repack
 from daiku.forecast import Forecast, PlannedNode
 from daiku.report import Unschedulable
+
+SCHEMA_VERSION: Final = 1
+"""Rises when a key goes or means something else; new keys may come any time."""
 
 
 def of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
@@ -15,6 +18,10 @@ def of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
         made: The plan.
         seconds: How long it took.
     """
+    return {"schemaVersion": SCHEMA_VERSION, **_of_forecast(made, seconds)}
+
+
+def _of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
     return {
         "newNodes": [_node(node) for node in made.new_nodes],
         "placements": made.placements,
@@ -54,8 +61,9 @@ def of_comparison(compared: Comparison, seconds: float) -> dict[str, Any]:
     """Two plans, and what changes from the first to the second."""
     changes = [(change.nodepool, change) for change in compared.pools]
     return {
-        "before": of_forecast(compared.before, seconds),
-        "after": of_forecast(compared.after, seconds),
+        "schemaVersion": SCHEMA_VERSION,
+        "before": _of_forecast(compared.before, seconds),
+        "after": _of_forecast(compared.after, seconds),
         "difference": {
             "nodePools": [
                 {

@@ -10,6 +10,8 @@ from typing import Final
 from daiku.model.meta import Meta
 
 HASH_LABEL: Final = "pod-template-hash"
+ROLLOUT_HASH_LABEL: Final = "rollouts-pod-template-hash"
+"""What Argo Rollouts calls it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +33,8 @@ def of(meta: Meta) -> Workload:
     if owner is None:
         return Workload(meta.namespace, meta.name, "Pod")
     above, _, suffix = owner.name.rpartition("-")
-    if owner.kind == "ReplicaSet" and above and meta.labels.get(HASH_LABEL) == suffix:
-        return Workload(meta.namespace, above, "Deployment")
+    if owner.kind == "ReplicaSet" and above:
+        for label, kind in ((HASH_LABEL, "Deployment"), (ROLLOUT_HASH_LABEL, "Rollout")):
+            if meta.labels.get(label) == suffix:
+                return Workload(meta.namespace, above, kind)
     return Workload(meta.namespace, owner.name, owner.kind)

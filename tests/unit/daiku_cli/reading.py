@@ -49,7 +49,12 @@ def node_pool(
 ) -> dict[str, Any]:
     """A NodePool that takes whatever there is."""
     group = "karpenter.kwok.sh" if kind == "KWOKNodeClass" else "karpenter.k8s.aws"
-    template = {"spec": {"nodeClassRef": {"group": group, "kind": kind, "name": "default"}}}
+    template = {
+        "spec": {
+            "nodeClassRef": {"group": group, "kind": kind, "name": "default"},
+            "requirements": [],
+        }
+    }
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
@@ -69,7 +74,7 @@ def documents(*objects: Any) -> list[Document]:
 def configured(*objects: Any) -> Configuration:
     """What these objects say."""
     problems: list[str] = []
-    made = configuration.build(documents(*objects), problems)
+    made = configuration.build(documents(*objects), problems, built_in=True)
     assert problems == []
     return made
 
@@ -77,7 +82,7 @@ def configured(*objects: Any) -> Configuration:
 def problems_of(*objects: Any) -> list[str]:
     """What is wrong with these objects."""
     problems: list[str] = []
-    configuration.build(documents(*objects), problems)
+    configuration.build(documents(*objects), problems, built_in=True)
     return problems
 
 

@@ -1,4 +1,8 @@
-"""Old manifests as v1. Sources of the rows: Karpenter's upgrade guides, v1alpha5 to v1beta1 and v1beta1 to v1."""
+"""Old manifests as v1.
+
+Sources of the rows: Karpenter's upgrade guides, v1alpha5 to v1beta1 and v1beta1 to v1; for what v1alpha5 implied, the
+defaulting of its Provisioners.
+"""
 
 import json
 from typing import Any
@@ -74,6 +78,12 @@ SHAPE = {"karpenter.k8s.aws/instance-category", "karpenter.k8s.aws/instance-gene
         ([("kubernetes.io/arch", "arm64")], IMPLIED | SHAPE),
         ([("node.kubernetes.io/instance-type", "m5.large")], IMPLIED | {"node.kubernetes.io/instance-type"}),
         ([("karpenter.k8s.aws/instance-family", "m5")], IMPLIED | {"karpenter.k8s.aws/instance-family"}),
+        ([("karpenter.k8s.aws/instance-generation", "5")], IMPLIED | {"karpenter.k8s.aws/instance-generation"}),
+        ([("karpenter.k8s.aws/instance-size", "large")], IMPLIED | SHAPE | {"karpenter.k8s.aws/instance-size"}),
+        (
+            [("beta.kubernetes.io/arch", "arm64")],
+            {"karpenter.sh/capacity-type", "kubernetes.io/os", "beta.kubernetes.io/arch"} | SHAPE,
+        ),
     ],
 )  # fmt: skip
 def test_requirements_that_v1alpha5_implied_are_written_out(
@@ -330,9 +340,9 @@ def run(*arguments: str, given: str = "") -> Result:
 @pytest.mark.parametrize(
     ("given", "code", "message"),
     [
-        ("a: [", 2, "standard input: while parsing"),
+        ("a: [", 2, "standard input: line 2, column 1: while parsing"),
         ("", 2, "holds no object"),
-        ("just text", 0, "a document that is no object is left out: 'just text'"),
+        ("just text", 0, "a document that is no object stays as it is: 'just text'"),
         (yaml.safe_dump(beta_pool()), 3, "drained at once"),
         pytest.param("#" * (33 << 20), 2, "has 33 MiB, more than manifests have", id="huge"),
     ],

@@ -16,7 +16,13 @@ def explain(*arguments: str, **environ: str) -> Result:
 def test_json_has_exactly_the_keys_that_programs_rely_on() -> None:
     result = explain("nodepool", "default", "--from", "-", "--format", "json")
 
-    assert list(json.loads(result.stdout)) == ["title", "facts", "reasons", "remedies"]
+    assert list(json.loads(result.stdout)) == [
+        "schemaVersion",
+        "title",
+        "facts",
+        "reasons",
+        "remedies",
+    ]
 
 
 def test_text_is_a_sentence_and_what_belongs_to_it() -> None:

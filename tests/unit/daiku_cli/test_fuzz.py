@@ -39,7 +39,10 @@ VALUES = st.recursive(
 
 def _answer(content: bytes) -> planning.Answer | list[str]:
     request = planning.Request(
-        sources=("-",), instance_types=str(SCENARIOS / "instance-types.json"), output="json"
+        sources=("-",),
+        instance_types=str(SCENARIOS / "instance-types.json"),
+        output="json",
+        built_in_node_pool=True,
     )
     try:
         return planning.answer(request, io.BytesIO(content), lambda *_: None, lambda: 0.0)

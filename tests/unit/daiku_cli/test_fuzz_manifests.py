@@ -78,7 +78,7 @@ def mistakes(content: bytes) -> list[str]:
 
 
 def plan(content: bytes) -> planning.Answer | list[str]:
-    request = planning.Request(sources=("-",), output="json")
+    request = planning.Request(sources=("-",), output="json", built_in_node_pool=True)
     try:
         return planning.answer(request, io.BytesIO(content), lambda *_: None, lambda: 0.0)
     except ManifestError as error:

@@ -20,12 +20,14 @@ ROOT = Path(__file__).resolve().parents[3]
 SHOP = ROOT / "tests" / "scenarios" / "shop"
 TYPES = ROOT / "tests" / "scenarios" / "instance-types.json"
 KEYS = [
-    "newNodes", "placements", "unschedulable", "usdPerHour", "lowerBoundUsdPerHour", "gap", "seconds",
+    "schemaVersion", "newNodes", "placements", "unschedulable", "usdPerHour", "lowerBoundUsdPerHour", "gap", "seconds",
 ]  # fmt: skip
 
 
 def plan(*arguments: str, given: bytes = b"") -> Result:
-    return CliRunner().invoke(app, ["plan", *arguments], input=given, obj=lambda: 0.0)
+    return CliRunner().invoke(
+        app, ["plan", "--built-in-nodepool", *arguments], input=given, obj=lambda: 0.0
+    )
 
 
 def _forecast(*, usd: float, bound: float) -> Forecast:
@@ -84,7 +86,8 @@ def test_json_of_a_comparison_holds_both_plans_and_the_difference(tmp_path: Path
     )
 
     found = json.loads(result.stdout)
-    assert (list(found["before"]), list(found["after"])) == (KEYS, KEYS)
+    assert found["schemaVersion"] == 1
+    assert (list(found["before"]), list(found["after"])) == (KEYS[1:], KEYS[1:])
     assert list(found["difference"]) == [
         "nodePools", "total", "becomeUnschedulable", "becomeSchedulable",
     ]  # fmt: skip
@@ -125,9 +128,7 @@ def test_a_folder_is_read_with_those_in_it_but_without_what_is_hidden(tmp_path: 
     [
         pytest.param(b"", "standard input: holds no object", id="nothing"),
         pytest.param(b"# nothing", "standard input: holds no object", id="a comment"),
-        pytest.param(
-            as_yaml(node_pool(kind="EC2NodeClass")), "--instance-types FILE", id="no prices"
-        ),
+        pytest.param(as_yaml(5, [1]), "is the value '5'", id="nothing of Kubernetes"),
     ],
 )
 def test_input_that_holds_too_little_says_what_to_do(given: bytes, message: str) -> None:
@@ -163,7 +164,7 @@ def test_notes_go_to_standard_error_where_json_has_no_place_for_them() -> None:
 
 def test_a_table_has_colours_only_on_a_terminal() -> None:
     def text(*, colour: bool) -> str:
-        request = planning.Request(sources=("-",), colour=colour)
+        request = planning.Request(sources=("-",), colour=colour, built_in_node_pool=True)
         given = io.BytesIO(as_yaml(pod()))
         return planning.answer(request, given, lambda *_: None, lambda: 0.0).text
 

@@ -6,7 +6,7 @@ Source: Karpenter's upgrade guide, karpenter-global-settings.
 from collections.abc import Mapping
 from typing import Final
 
-from daiku.cli.converting.tree import Tree, child
+from daiku.cli.converting.tree import Tree, at, named
 
 NAME: Final = "karpenter-global-settings"
 VARIABLES: Final[Mapping[str, str]] = {
@@ -25,13 +25,14 @@ VARIABLES: Final[Mapping[str, str]] = {
 
 def is_settings(tree: Tree) -> bool:
     """Whether an object is that ConfigMap."""
-    return tree.get("kind") == "ConfigMap" and child(tree, "metadata").get("name") == NAME
+    return tree.get("kind") == "ConfigMap" and named(tree) == NAME
 
 
 def notes(tree: Tree) -> list[str]:
     """What becomes of each setting."""
-    found: list[str] = []
-    for key, value in child(tree, "data").items():
+    found = [f"ConfigMap {NAME}: settings are environment variables today; left out"]
+    data = at(tree, "data")
+    for key, value in data.items() if data is not None else ():
         variable = VARIABLES.get(str(key))
         found.append(
             f"ConfigMap {NAME}: set {variable}={value} in the controller's environment instead of {key}"

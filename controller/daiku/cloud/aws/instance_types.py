@@ -93,11 +93,12 @@ def _described(session: Session) -> dict[str, Facts]:
         {"Name": "processor-info.supported-architecture", "Values": list(ARCHITECTURES)},
     ]
     pages = session.pages("ec2", "describe_instance_types", Filters=filters)
-    read = (_facts(each) for page in pages for each in page["InstanceTypes"])
-    return {facts.name: facts for facts in read if facts is not None}
+    found = (read(each) for page in pages for each in page["InstanceTypes"])
+    return {facts.name: facts for facts in found if facts is not None}
 
 
-def _facts(info: Mapping[str, Any]) -> Facts | None:
+def read(info: Mapping[str, Any]) -> Facts | None:
+    """The facts in EC2's description of a type; None: no image of ours boots there."""
     known = [
         ARCHITECTURES[a]
         for a in info["ProcessorInfo"]["SupportedArchitectures"]
