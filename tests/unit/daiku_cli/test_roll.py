@@ -95,7 +95,12 @@ class Cluster:
         if self.denied:
             raise errors.Denied("events is forbidden")
         items = [
-            {"involvedObject": {"kind": kind, "name": name}, "message": said, "lastTimestamp": at}
+            {
+                "metadata": {"name": "e"},
+                "involvedObject": {"kind": kind, "name": name},
+                "message": said,
+                "lastTimestamp": at,
+            }
             for kind, name, said, at in self.events
         ]
         return [_page(items)]

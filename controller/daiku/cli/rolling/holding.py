@@ -8,32 +8,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-import msgspec
-
-from daiku.api import encode, wire
+from daiku.api import encode
+from daiku.cli import event_log
 from daiku.cli.rolling.rounds import Member
 from daiku.kube import errors
 from daiku.kube.client import Client
 
-EVENTS: Final = "/api/v1/namespaces/default/events"
-"""Where events on objects without a namespace are."""
 BLOCKED: Final = "DisruptionBlocked"
 SAID: Final = timedelta(minutes=16)
 """An event that is older than this would have been repeated."""
-
-
-class _Involved(wire.Wire):
-    kind: str = ""
-    name: str = ""
-
-
-class _Event(wire.Wire):
-    involved_object: _Involved = msgspec.field(default_factory=_Involved)
-    message: str = ""
-    last_timestamp: str | None = None
-
-
-_events = msgspec.json.Decoder(_Event)
 
 
 def held(client: Client, left: Sequence[Member], now: datetime) -> list[str]:
@@ -66,17 +49,8 @@ def held(client: Client, left: Sequence[Member], now: datetime) -> list[str]:
 
 def _blocked(client: Client, now: datetime) -> dict[tuple[str, str], str]:
     """Kind and name of an object -> what was said last of it, and when."""
-    since = encode.time(now - SAID)
-    found = [
-        _events.decode(bytes(raw))
-        for page in client.list(EVENTS, {"fieldSelector": f"reason={BLOCKED}"})
-        for raw in page.items
-    ]
-    found.sort(key=lambda each: each.last_timestamp or "")
     return {
-        (each.involved_object.kind, each.involved_object.name): (
-            f"{each.message} (said at {each.last_timestamp})"
-        )
-        for each in found
-        if (each.last_timestamp or "") >= since
+        (each.kind, each.name): f"{each.message} (said at {encode.time(each.at)})"
+        for each in event_log.read(client, f"reason={BLOCKED}")
+        if each.at >= now - SAID
     }
