@@ -6,7 +6,6 @@ one message and exit status 1. Progress goes to standard error, answers to stand
 
 import datetime as dt
 import os
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,7 +16,16 @@ import typer
 from rich.console import Console
 
 from daiku_local import down as down_module
-from daiku_local import environment, paths, saying, toolchain, weather_cli, world, world_folder
+from daiku_local import (
+    environment,
+    interruption,
+    paths,
+    saying,
+    toolchain,
+    weather_cli,
+    world,
+    world_folder,
+)
 from daiku_local import load as load_module
 from daiku_local import status as status_module
 from daiku_local import up as up_module
@@ -147,10 +155,7 @@ def demo() -> None:
 @contextmanager
 def _mended() -> Generator[None]:
     """Turn errors that a person can mend into a message, and a polite kill into an orderly end."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # Somebody who ignores a signal for us, as nohup does, means it.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+    interruption.end_in_order()
     try:
         yield
     except MENDABLE as error:
@@ -160,10 +165,6 @@ def _mended() -> Generator[None]:
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         sys.exit(130)
-
-
-def _end(number: int, _frame: object) -> NoReturn:
-    sys.exit(128 + number)
 
 
 def _fail(message: str) -> NoReturn:
