@@ -107,6 +107,8 @@ def execute(
         found = world.load(paths.world_folder())
         up_module.require(found, saying.progress)
         tools = toolchain.ensure(saying.progress)
+        # `make setup` may have brought other versions of the SDKs.
+        environment.install_plugins(paths.world_folder())
     environ = environment.of_commands(found, tools.folder, os.environ)
     try:
         # Without a shell, and in our place: signals and the exit status are the command's own.

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -173,9 +173,17 @@ def _left_behind(
 
 
 def _resource_count() -> int:
-    """Resources in the stack's state, the stack itself left out."""
+    """Resources that the engine counts in a preview: all in the stack's state but providers that it made itself."""
     state = json.loads(_output(["pulumi", "stack", "export", "--stack", STACK]))
-    return len(state["deployment"].get("resources", [])) - 1
+    return counted(each["urn"] for each in state["deployment"].get("resources", []))
+
+
+def counted(urns: Iterable[str]) -> int:
+    """How many of these resources a preview counts."""
+    return sum(
+        not ("::pulumi:providers:" in urn and urn.rpartition("::")[2].startswith("default"))
+        for urn in urns
+    )
 
 
 def _summary(console: Console, report: dict[str, object]) -> None:
