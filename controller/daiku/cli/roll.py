@@ -91,7 +91,7 @@ def roll(
         else:
             _change(client, members, pause=pause, abort=abort)
     except (credentials.NoClusterError, errors.KubeError) as error:
-        failure.fail([str(error)], UNUSABLE)
+        failure.fail([surroundings.said(error)], UNUSABLE)
 
 
 def _begin(

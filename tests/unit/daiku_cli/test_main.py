@@ -36,3 +36,21 @@ def test_bash_completes_commands_and_options(line: str, completed: str) -> None:
     )
 
     assert said.stdout.split() == [completed]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("view",), ("doctor",), ("explain", "node", "n"), ("snapshot",), ("roll", "--nodepool", "n")],
+)
+def test_without_a_cluster_the_variable_and_the_way_to_the_laptop_world_are_named(
+    command: tuple[str, ...],
+) -> None:
+    environ = {"KUBECONFIG": "/nowhere", "PATH": "/usr/bin:/bin"}
+
+    ended = subprocess.run(
+        [DAIKU, *command], env=environ, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode != 0
+    assert "Set KUBECONFIG to a kubeconfig file" in ended.stderr
+    assert "`daiku local exec -- COMMAND` sets it" in ended.stderr

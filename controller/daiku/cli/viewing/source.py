@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daiku.api import kinds
-from daiku.cli import event_log
+from daiku.cli import event_log, surroundings
 from daiku.cli.event_log import Said
 from daiku.cli.viewing import rows
 from daiku.cli.viewing.ledger import Ledger, Machine
@@ -61,7 +61,7 @@ class Live:
             self._client = Client(credentials.Credentials(environ))
         except credentials.NoClusterError as error:
             raise NoViewError(
-                f"{error}; or look at a saved cluster with --from FILE (made by `daiku snapshot`)"
+                f"{surroundings.said(error)}; or look at a saved cluster with --from FILE (made by `daiku snapshot`)"
             ) from error
         # Watchers say what is wrong in their log; here it is a note on the screen.
         log.configure("error")
