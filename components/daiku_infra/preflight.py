@@ -4,6 +4,7 @@ A wrong account, a region without one of the zones, a version that EKS no longer
 otherwise be found minutes into an update, with half a cluster made. All that is wrong is said at once.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,8 +60,18 @@ def ask() -> Offer:
             f"AWS cannot be asked what it offers; nothing was changed:\n  {said}\n"
             f"Without credentials nobody can know what a stack would change: give some, such as by `aws sso login` "
             f"and AWS_PROFILE (or aws:profile in the stack file), and see that `aws sts get-caller-identity` "
-            f"answers with your account."
+            f"answers with your account.{_laptop()}"
         ) from error
+
+
+def _laptop() -> str:
+    """What is missing of a command that was meant for the laptop world."""
+    if os.environ.get("AWS_ENDPOINT_URL"):
+        return ""
+    return (
+        "\nA stack of the laptop world needs AWS_ENDPOINT_URL, KUBECONFIG and more, which `daiku local exec -- COMMAND`"
+        " sets, as in `daiku local exec -- pulumi up --stack local`."
+    )
 
 
 def _asked() -> Offer:

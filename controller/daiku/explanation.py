@@ -14,18 +14,29 @@ from typing import Final
 
 from daiku import advice, prospect
 from daiku.forecast import Forecast, forecast
+from daiku.lifecycle import liveness
 from daiku.model import labels, resources, units
 from daiku.model.condition import find
+from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.prospect import Decided, Question
 from daiku.report import Blocker
 from daiku.scheduling import prices
+from daiku.state.cluster import Cluster
 from daiku.state.statenode import StateNode
 
 TOGETHER_MOST: Final = 100
 """Nodes that are also looked at together: a fraction of a second."""
 _TOGETHER: Final = "what all {} nodes could become together is searched by `daiku plan --repack`"
+
+
+STAGES: Final[Mapping[str, str]] = {
+    "Launched": "has no instance yet",
+    "Registered": "waits for its node to join the cluster",
+    "Initialized": "has a node that is not ready for pods yet",
+}
+"""Condition of a NodeClaim, in the order in which they become True -> what is so until then."""
 
 
 class UnknownNameError(Exception):
@@ -99,14 +110,52 @@ def node(question: Question, name: str) -> Explanation:
     found = snapshot.by_name.get(name)
     if found is None:
         raise UnknownNameError(_unknown("node", name, snapshot.state_nodes))
+    return _of_node(found, f"Node {name}", cluster, question)
+
+
+def node_claim(question: Question, name: str) -> Explanation:
+    """What a NodeClaim waits for while its node comes up; then what `node` says.
+
+    Raises:
+        UnknownNameError: There is no such NodeClaim.
+    """
+    cluster = prospect.cluster_of(question)
+    claimed = [s for s in cluster.snapshot(question.now).state_nodes if s.claim is not None]
+    found = next((s for s in claimed if s.claim_name == name), None)
+    if found is None or found.claim is None:
+        raise UnknownNameError(_unknown("NodeClaim", name, [s.claim for s in claimed if s.claim]))
+    own = [("node", found.node.meta.name if found.node is not None else "none yet")]
+    if found.provider_id:
+        own.append(("instance", found.provider_id))
+    awaited = next((c for c in STAGES if not found.claim.is_true(c)), "")
+    if found.is_deleting or not awaited:
+        said = _of_node(found, f"NodeClaim {name}", cluster, question)
+        return replace(said, facts=(*own, *said.facts))
+    conditions = found.claim.conditions
+    known = find(conditions, awaited)
+    ends = liveness.ends(
+        found.claim, lambda kind: find(conditions, kind), question.settings, question.now
+    )
+    own += [("given up", f"{end:%Y-%m-%d %H:%M:%S} UTC, {why}") for end, why in sorted(ends)[:1]]
+    why = (known.message or known.reason) if known is not None else ""
+    return _said(
+        f"NodeClaim {name} {STAGES[awaited]}.",
+        [*own, *_facts_of_node(found)],
+        [why or f"its condition {awaited} does not say why"],
+    )
+
+
+def _of_node(found: StateNode, called: str, cluster: Cluster, question: Question) -> Explanation:
+    """What becomes of a node, `called` so by who asked."""
+    snapshot = cluster.snapshot(question.now)
     facts = [*_facts_of_node(found), ("price", _price(_usd(found, question)))]
     if found.claim is None:
         return _said(
-            f"Node {name} has no NodeClaim: another controller, or a person, decides when it goes.",
+            f"{called} has no NodeClaim: another controller, or a person, decides when it goes.",
             facts,
         )
     if found.is_deleting:
-        return _said(f"Node {name} is going.", facts, _conditions(found))
+        return _said(f"{called} is going.", facts, _conditions(found))
     claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
     why, goes = prospect.of_one(found.claim_name, claims, cluster, question)
     apart: list[str] = []
@@ -115,18 +164,16 @@ def node(question: Question, name: str) -> Explanation:
             together = prospect.within_a_minute(prospect.cluster_of(question), question).going
             if goes and found.claim_name not in together:
                 first = f"within a minute the controller takes {_first(sorted(together))} instead"
-                return _said(f"Node {name} could go, but others go first.", facts, [first, goes])
+                return _said(f"{called} could go, but others go first.", facts, [first, goes])
             goes = together.get(found.claim_name, "")
         elif not goes:
             apart = [f"it was looked at by itself; {_TOGETHER.format(f'{len(claims):,}')}"]
     if goes:
-        return _said(f"Node {name} is about to go.", facts, [goes])
+        return _said(f"{called} is about to go.", facts, [goes])
     if why is None:
-        return _said(f"Node {name} is kept: nothing speaks for taking it away.", facts)
+        return _said(f"{called} is kept: nothing speaks for taking it away.", facts)
     remedies = [advice.KEPT[why.reason]] if why.reason in advice.KEPT else []
-    return _said(
-        f"Node {name} is still here: {why.reason}.", facts, [why.message, *apart], remedies
-    )
+    return _said(f"{called} is still here: {why.reason}.", facts, [why.message, *apart], remedies)
 
 
 def node_pool(question: Question, name: str) -> Explanation:
@@ -313,7 +360,7 @@ def _aside(made: Forecast) -> str:
     )
 
 
-def _unknown(kind: str, name: str, there: Sequence[Pod | StateNode | NodePool]) -> str:
+def _unknown(kind: str, name: str, there: Sequence[Pod | StateNode | NodePool | NodeClaim]) -> str:
     names = [each.name if isinstance(each, StateNode) else each.meta.key for each in there]
     own = name.rpartition("/")[2]
     # The same name elsewhere first, then names that begin alike, then those that look alike.

@@ -85,18 +85,26 @@ class Assembly:
             kubeconfigs.write(settings.kubeconfigs / client, endpoint, pki, client)
         for made in (environment.pulumi_home(folder), environment.pulumi_state(folder)):
             made.mkdir(exist_ok=True)
+        environment.install_plugins(folder)
 
     def run(self) -> None:
         """Start every part and wait until all are ready.
 
         Raises:
             PartFailedError: One ended, or was not ready in time.
+            KubernetesError: The API server did not take what the world needs.
         """
         settings = self._settings
         self._start(_etcd(settings), _aws(settings))
         self._await("etcd")
         self._start(_apiserver(settings))
         self._await("kube-apiserver")
+        # Its imports are heavy, and no other command needs them.
+        from daiku_local.agent import forwards  # noqa: PLC0415
+        from daiku_local.agent.kubernetes_api import KubernetesApi  # noqa: PLC0415
+
+        # kwok looks for it when it starts.
+        KubernetesApi(self.world.kubeconfig).create(forwards.CRDS, forwards.CRD)
         self._start(
             _controller_manager(settings), _scheduler(settings), _kwok(settings), _metrics(settings)
         )
@@ -214,6 +222,13 @@ def _agent(settings: Settings) -> Part:
     world_option = f"--world={settings.world.folder}"
     return Part(
         name="agent",
-        arguments=(sys.executable, "-m", "daiku_local.agent", world_option),
+        arguments=(
+            sys.executable,
+            "-m",
+            "daiku_local.agent",
+            world_option,
+            f"--kubelet-port={settings.ports.kubelet}",
+            f"--kwok-port={settings.ports.kwok}",
+        ),
         is_ready=ready.exists,
     )

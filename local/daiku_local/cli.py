@@ -6,7 +6,6 @@ one message and exit status 1. Progress goes to standard error, answers to stand
 
 import datetime as dt
 import os
-import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,7 +16,16 @@ import typer
 from rich.console import Console
 
 from daiku_local import down as down_module
-from daiku_local import environment, paths, saying, toolchain, weather_cli, world, world_folder
+from daiku_local import (
+    environment,
+    interruption,
+    paths,
+    saying,
+    toolchain,
+    weather_cli,
+    world,
+    world_folder,
+)
 from daiku_local import load as load_module
 from daiku_local import status as status_module
 from daiku_local import up as up_module
@@ -100,6 +108,8 @@ def execute(
         found = world.load(paths.world_folder())
         up_module.require(found, saying.progress)
         tools = toolchain.ensure(saying.progress, found.kubernetes_version)
+        # `make setup` may have brought other versions of the SDKs.
+        environment.install_plugins(paths.world_folder())
     environ = environment.of_commands(found, tools.folder, os.environ)
     try:
         # Without a shell, and in our place: signals and the exit status are the command's own.
@@ -148,10 +158,7 @@ def demo() -> None:
 @contextmanager
 def _mended() -> Generator[None]:
     """Turn errors that a person can mend into a message, and a polite kill into an orderly end."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # Somebody who ignores a signal for us, as nohup does, means it.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _end)
+    interruption.end_in_order()
     try:
         yield
     except MENDABLE as error:
@@ -161,10 +168,6 @@ def _mended() -> Generator[None]:
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         sys.exit(130)
-
-
-def _end(number: int, _frame: object) -> NoReturn:
-    sys.exit(128 + number)
 
 
 def _fail(message: str) -> NoReturn:

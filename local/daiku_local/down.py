@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from daiku_local import processes, world, world_folder
+from daiku_local import interruption, processes, world, world_folder
 
 AGENT = "agent"
 """Name of the process that starts others."""
@@ -31,7 +31,7 @@ def down(folder: Path, report: Callable[[str], None]) -> None:
     if not folder.exists():
         report(f"no laptop world in {folder}: nothing to do")
         return
-    with world_folder.held(folder, report):
+    with world_folder.held(folder, report), interruption.shielded(report):
         stopped = stop_all(folder)
         world_folder.clear(folder, keep_logs=False)
         shutil.rmtree(folder)

@@ -5,8 +5,10 @@ cluster, another AWS account, another Pulumi backend, a proxy for the loopback.
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 
 from daiku_local import paths
@@ -27,7 +29,7 @@ def of_commands(world: World, tools: Path, base: Mapping[str, str]) -> dict[str,
         base: The caller's environment.
     """
     folder = Path(world.folder)
-    search = (paths.stand_in_plugins(), tools, own_programs())
+    search = (tools, own_programs())
     return _cleaned(base) | {
         "DAIKU_WORLD": world.folder,
         "KUBECONFIG": str(world.kubeconfig),
@@ -45,6 +47,8 @@ def of_commands(world: World, tools: Path, base: Mapping[str, str]) -> dict[str,
         "PULUMI_CONFIG_PASSPHRASE": "",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        # A provider of the user's PATH would be taken before the stand-ins.
+        "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
         "PATH": _path(*search, base=base),
     }
 
@@ -61,6 +65,24 @@ def of_parts(folder: Path, tools: Path, base: Mapping[str, str]) -> dict[str, st
 def own_programs() -> Path:
     """Folder of the programs that are installed beside this Python: `daiku` and its kin."""
     return Path(sys.prefix) / "bin"
+
+
+def install_plugins(folder: Path) -> None:
+    """Have the engine of the world in `folder` find the stand-ins, at the versions of the SDKs that are installed.
+
+    Not on the PATH: of each provider that it finds there the engine warns, several times in a run.
+    """
+    for program in sorted(paths.stand_in_plugins().iterdir()):
+        name = program.name.removeprefix("pulumi-resource-")
+        version = metadata.version(f"pulumi-{name}")
+        place = pulumi_home(folder) / "plugins" / f"resource-{name}-v{version}"
+        place.mkdir(parents=True, exist_ok=True)
+        installed = place / program.name
+        # Each of two commands at once may be read by the other's engine: a file is there whole or not at all.
+        fresh = place / f".{program.name}.{os.getpid()}"
+        fresh.write_text(f'#!/bin/sh\nexec {shlex.quote(str(program))} "$@"\n')
+        fresh.chmod(0o700)
+        fresh.replace(installed)
 
 
 def pulumi_home(folder: Path) -> Path:

@@ -35,7 +35,7 @@ def world_folder() -> Path:
 def stand_in_plugins() -> Path:
     """Folder of the stand-in Pulumi provider plugins.
 
-    They are on no PATH but the one that `daiku local exec` makes, so that a stack of a real
+    They are on no PATH, only in the plugin cache of a world's own PULUMI_HOME, so that a stack of a real
     account can never be served by a stand-in.
     """
     return Path(__file__).resolve().parents[1] / "bin"

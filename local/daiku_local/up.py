@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from daiku_local import assembly, down, processes, toolchain, world, world_folder
+from daiku_local import assembly, down, interruption, processes, toolchain, world, world_folder
 from daiku_local.control_plane import ports
 from daiku_local.control_plane.commands import Settings
 
@@ -128,8 +128,9 @@ def _build(
         report(f"  {'keys and certificates':<24} made after {time.monotonic() - began:5.1f} s")
         built.run()
     except BaseException:
-        down.stop_all(folder)
-        world_folder.clear(folder, keep_logs=True)
+        with interruption.shielded(report):
+            down.stop_all(folder)
+            world_folder.clear(folder, keep_logs=True)
         raise
     report(f"the laptop world is up after {time.monotonic() - began:.1f} s")
     return built.world

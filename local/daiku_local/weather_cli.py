@@ -72,29 +72,49 @@ def set_values(
 ) -> None:
     """Change settings by name."""
     with _mended():
-        _change(lambda forecast: forecast.update(map(_pair, settings)))
+        wanted = [_pair(each) for each in settings]
+        names = [name for name, _ in wanted]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise WeatherError(f"set twice: {', '.join(twice)}; give each once")
+        _change(lambda forecast: forecast.update(wanted))
 
 
 @app.command("sold-out")
 def sold_out(
-    kind: Annotated[str, typer.Option("--type", help="Instance type; * is every one.")] = ANY,
-    zone: Annotated[str, typer.Option(help="Zone; * is every one.")] = ANY,
-    capacity_type: Annotated[str, typer.Option(help="spot, on-demand, or * for both.")] = ANY,
-    left: Annotated[int, typer.Option(help="Instances that these pools still have.", min=0)] = 0,
+    *,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--type", help="Instance type; left out: every one.")
+    ] = None,
+    zones: Annotated[list[str] | None, typer.Option("--zone", help="Zone, likewise.")] = None,
+    capacity_types: Annotated[
+        list[str] | None, typer.Option("--capacity-type", help="spot or on-demand, likewise.")
+    ] = None,
+    left: Annotated[
+        int, typer.Option(help="Instances that each combination of these still has.", min=0)
+    ] = 0,
     code: Annotated[str, typer.Option(help="Error code of the answer.")] = (
         "InsufficientInstanceCapacity"
     ),
 ) -> None:
-    """Have pools say that they have no instance, or none after `--left` more."""
-    pool = {
-        "instance_type": kind,
-        "zone": zone,
-        "capacity_type": capacity_type,
-        "left": left,
-        "code": code,
-    }
+    """Have pools say that they have no instance, or none after `--left` more.
+
+    Options may be given several times. What is said last of a pool holds.
+    """
+    pools = [
+        {
+            "instance_type": kind,
+            "zone": zone,
+            "capacity_type": capacity_type,
+            "left": left,
+            "code": code,
+        }
+        for kind in kinds or [ANY]
+        for zone in zones or [ANY]
+        for capacity_type in capacity_types or [ANY]
+    ]
     with _mended():
-        _change(lambda forecast: forecast["sold_out"].append(pool))
+        # The first one that covers a pool counts.
+        _change(lambda forecast: forecast.update(sold_out=[*pools, *forecast["sold_out"]]))
 
 
 @app.command()
@@ -121,14 +141,24 @@ def refuse(
 
 @app.command("spot-price")
 def spot_price(
+    *,
     factor: Annotated[float, typer.Option(help="By which the price is multiplied.", min=0.01)],
-    kind: Annotated[str, typer.Option("--type", help="Instance type; * is every one.")] = ANY,
-    zone: Annotated[str, typer.Option(help="Zone; * is every one.")] = ANY,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--type", help="Instance type; left out: every one.")
+    ] = None,
+    zones: Annotated[list[str] | None, typer.Option("--zone", help="Zone, likewise.")] = None,
 ) -> None:
-    """Move spot prices; the controller sees it at its next refresh, five minutes at most."""
-    move = {"factor": factor, "instance_type": kind, "zone": zone}
+    """Move spot prices; the controller sees it at its next refresh, five minutes at most.
+
+    Types and zones may be given several times. What is said last of a pool holds.
+    """
+    moves = [
+        {"factor": factor, "instance_type": kind, "zone": zone}
+        for kind in kinds or [ANY]
+        for zone in zones or [ANY]
+    ]
     with _mended():
-        _change(lambda forecast: forecast["spot_moves"].insert(0, move))
+        _change(lambda forecast: forecast.update(spot_moves=[*moves, *forecast["spot_moves"]]))
 
 
 @app.command()

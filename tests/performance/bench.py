@@ -27,6 +27,7 @@ from tests.performance import (  # noqa: E402
 from tests.performance.measured import Benchmark  # noqa: E402
 
 from daiku.runtime import garbage  # noqa: E402
+from daiku_local import interruption  # noqa: E402
 
 ALONE = "--alone"
 """First argument of a process that measures one benchmark itself."""
@@ -48,6 +49,7 @@ def benchmarks() -> Iterator[Benchmark]:
 
 def main(only: str = "") -> int:
     """Run the benchmarks whose name begins with `only`; 1 when there is none or one broke."""
+    interruption.end_in_order()
     chosen = [each for each in benchmarks() if each.name.startswith(only)]
     if not chosen:
         names = ", ".join(each.name for each in benchmarks())
@@ -57,7 +59,7 @@ def main(only: str = "") -> int:
         began = time.perf_counter()
         print(f"[{number}/{len(chosen)}] {each.name} ...", end="", file=sys.stderr, flush=True)  # noqa: T201
         child = [sys.executable, str(Path(__file__).resolve()), ALONE, each.name]
-        done = subprocess.run(child, stdout=subprocess.PIPE, check=False, text=True)
+        done = interruption.run(child, output=subprocess.PIPE)
         print(f" {time.perf_counter() - began:.1f} s", file=sys.stderr)  # noqa: T201
         print(done.stdout, end="", flush=True)  # noqa: T201
         broken += done.returncode != 0

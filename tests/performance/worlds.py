@@ -15,23 +15,25 @@ from tests.running import DAIKU
 
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
-from daiku_local import environment, toolchain, world
+from daiku_local import down, environment, interruption, toolchain, world
 
 
 @contextmanager
 def standing() -> Generator[tuple[Client, dict[str, str], Path]]:
     """Its API server, the environment of commands in it, and its folder; gone afterwards."""
+    interruption.end_in_order()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "world"
         here = {**os.environ, "DAIKU_WORLD": str(folder), "NO_COLOR": "1"}
-        subprocess.run([DAIKU, "local", "up"], env=here, check=True, stdout=subprocess.DEVNULL)
         try:
+            begun = [DAIKU, "local", "up"]
+            ended = interruption.run(begun, environment=here, output=subprocess.DEVNULL)
+            ended.check_returncode()
             found = world.load(folder)
             inside = environment.of_commands(found, toolchain.ensure().folder, os.environ)
             yield Client(Credentials(inside)), inside, folder
         finally:
-            down = [DAIKU, "local", "down"]
-            subprocess.run(down, env=here, check=False, stdout=subprocess.DEVNULL)
+            down.down(folder, lambda _said: None)
 
 
 def writes(client: Client) -> dict[str, int]:

@@ -70,7 +70,10 @@ def make_node(api: KubernetesApi, name: str) -> dict[str, Any]:
         "status": {
             "capacity": resources,
             "allocatable": resources,
-            "addresses": [{"type": "InternalIP", "address": "10.0.9.9"}],
+            "addresses": [
+                {"type": "InternalIP", "address": "10.0.9.9"},
+                {"type": "ExternalDNS", "address": "localhost"},
+            ],
         },
     }
     return api.create("/api/v1/nodes", node)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -383,3 +384,90 @@ def _make_role(world: World, name: str, subject: str) -> None:
     }
     trust = {"Version": "2012-10-17", "Statement": [statement]}
     iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))
+
+
+def _kubectl(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(toolchain.ensure().folder / "kubectl"), "--kubeconfig", str(world.kubeconfig)]
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_kubectl_shows_the_log_of_a_pod_and_of_the_run_before_and_follows_it(
+    world: World, api: KubernetesApi
+) -> None:
+    api.create(local_pods.PODS, local_pods.pod("written"))
+    pod = local_pods.ready(api, "written")
+
+    assert _kubectl(world, "logs", "written").stdout == "hello\n"
+    assert _kubectl(world, "logs", "written", "--tail=0").stdout == ""
+    assert "has not been restarted" in _kubectl(world, "logs", "written", "-p").stderr
+    assert "no times of its own" in _kubectl(world, "logs", "written", "--since=5s").stderr
+    local_pods.tell(dig(pod, "status", "podIP"), "/crash")
+    local_pods.until(
+        lambda: dig(local_pods.get(api, "written"), "status", "containerStatuses", 0),
+        lambda shown: dig(shown, "restartCount") == 1,
+    )
+    assert _kubectl(world, "logs", "written", "-p").stdout == "hello\n"
+    pod = local_pods.ready(api, "written")
+    followed = subprocess.Popen(
+        [
+            toolchain.ensure().folder / "kubectl",
+            "--kubeconfig",
+            world.kubeconfig,
+            "logs",
+            "-f",
+            "written",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert followed.stdout is not None
+    assert followed.stdout.readline() == "hello\n"
+    local_pods.delete(api, pod)
+
+    assert followed.communicate(timeout=30)[0] == "told to end\nended by itself\n"
+
+
+def test_kubectl_forwards_a_port_of_a_pod(world: World, api: KubernetesApi) -> None:
+    api.create(local_pods.PODS, local_pods.pod("forwarded"))
+    pod = local_pods.ready(api, "forwarded")
+    forward = subprocess.Popen(
+        [
+            toolchain.ensure().folder / "kubectl",
+            *("--kubeconfig", world.kubeconfig, "port-forward", "pod/forwarded", ":8080"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert forward.stdout is not None
+    port = forward.stdout.readline().split(":")[1].split()[0]
+
+    try:
+        said = [
+            json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10))
+            for _ in range(3)
+        ]
+    finally:
+        forward.terminate()
+        forward.communicate(timeout=10)
+
+    assert {each["pid"] for each in said} == {local_pods.process(world, pod).pid}
+
+
+def test_a_pod_that_kwok_plays_has_no_log_and_the_answer_says_so(
+    world: World, api: KubernetesApi
+) -> None:
+    played = local_pods.pod("played")
+    played["spec"]["containers"][0]["image"] = "nginx"
+    api.create(local_pods.PODS, played)
+    local_pods.ready(api, "played")
+
+    done = _kubectl(world, "logs", "played")
+
+    assert done.returncode != 0
+    assert "pod default/played has no container: kwok plays it" in done.stderr
+    assert (
+        "exec does not exist in a laptop world"
+        in _kubectl(world, "exec", "played", "--", "ls").stderr
+    )

@@ -180,6 +180,34 @@ def test_the_weather_is_set_piece_by_piece_from_the_command_line(account: Accoun
     account.weather()
 
 
+def test_an_option_that_is_repeated_counts_each_time_and_the_last_command_holds(
+    account: Account,
+) -> None:
+    _daiku(account, "fair")
+    _daiku(account, "sold-out", "--zone", "us-west-2a", "--zone", "us-west-2b", "--left", "3")
+    done = _daiku(
+        account, "sold-out", "--zone", "us-west-2b", "--type", "m5.large", "--type", "c5.large"
+    )
+
+    pools = [
+        (p["instance_type"], p["zone"], p["left"]) for p in json.loads(done.stdout)["sold_out"]
+    ]
+    assert pools == [
+        ("m5.large", "us-west-2b", 0),
+        ("c5.large", "us-west-2b", 0),
+        ("*", "us-west-2a", 3),
+        ("*", "us-west-2b", 3),
+    ]
+    done = _daiku(
+        account, "spot-price", "--factor", "2", "--zone", "us-west-2a", "--zone", "us-west-2b"
+    )
+    assert [m["zone"] for m in json.loads(done.stdout)["spot_moves"]] == [
+        "us-west-2a",
+        "us-west-2b",
+    ]
+    account.weather()
+
+
 def test_a_message_goes_into_the_queue_as_it_is(account: Account) -> None:
     sqs = account.client("sqs")
     url = sqs.create_queue(QueueName="warnings")["QueueUrl"]
@@ -197,6 +225,7 @@ def test_a_message_goes_into_the_queue_as_it_is(account: Account) -> None:
     [
         (("set", "rain=1"), "unknown in a forecast: rain"),
         (("set", "boot_seconds"), "write NAME=VALUE"),
+        (("set", "boot_seconds=1", "boot_seconds=2"), "set twice: boot_seconds"),
         (("set", "boot_seconds=-1"), "0 or more"),
         (("interrupt", "i-0"), "does not exist"),
     ],

@@ -142,9 +142,13 @@ def test_an_account_that_has_never_bought_spot_lacks_a_role(
         requirements=build.needs(build.require(labels.CAPACITY_TYPE, "In", labels.ON_DEMAND))
     )
 
+    iam = account.client("iam")
+    assert examined(monkeypatch, account, cluster, pools=[spot]) == []
+
+    iam.delete_role(RoleName="AWSServiceRoleForEC2Spot")
     assert examined(monkeypatch, account, cluster, pools=[on_demand]) == []
     assert examined(monkeypatch, account, cluster, pools=[spot]) == ["spot-service-linked-role"]
-    account.client("iam").create_service_linked_role(AWSServiceName="spot.amazonaws.com")
+    iam.create_service_linked_role(AWSServiceName="spot.amazonaws.com")
     assert examined(monkeypatch, account, cluster, pools=[spot]) == []
 
 

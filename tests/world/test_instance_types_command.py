@@ -55,6 +55,18 @@ def test_the_table_has_a_line_for_each_type(account: Account) -> None:
     assert any(line.startswith("m5.large ") for line in lines)
 
 
+def test_options_choose_among_the_types_of_the_account(account: Account) -> None:
+    chosen = ["--family", "m5", "--family", "c6g", "--cpu", "..2", "--memory", "8Gi.."]
+
+    assert [line.split()[0] for line in _run(account, *chosen).stdout.splitlines()[1:]] == [
+        "m5.large"
+    ]
+    none = _run(account, "--family", "m5", "--arch", "arm64", "--format", "json")
+    assert json.loads(none.stdout) == []
+    assert "none of " in none.stderr
+    assert "meets karpenter.k8s.aws/instance-family In [m5]" in none.stderr
+
+
 def test_a_file_that_is_no_node_class_is_an_error_that_says_so(
     account: Account, tmp_path: Path
 ) -> None:

@@ -165,7 +165,8 @@ def test_aws_resources_are_made_stay_as_they_are_and_leave_nothing(
     stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     stack.run("destroy", "--yes", "--skip-preview")
     assert plugin_stack.own_vpcs(world) == []
-    assert plugin_stack.client(world, "iam").list_roles()["Roles"] == []
+    roles = plugin_stack.client(world, "iam").list_roles()["Roles"]
+    assert [r["RoleName"] for r in roles] == ["AWSServiceRoleForEC2Spot"]
 
 
 def test_a_live_input_is_changed_in_place_and_a_fixed_one_makes_another_resource(

@@ -13,6 +13,7 @@ from tests.world.kwok_cluster import CLAIMS, REPLICAS, Cluster, until
 pytestmark = pytest.mark.world
 
 NODES = "/api/v1/nodes"
+PDBS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,28 @@ def test_an_aborted_roll_leaves_the_rest_as_it_is(cluster: Cluster) -> None:
 
     assert len(old & cluster.claims()) >= REPLICAS - 1
     assert _unmarked(cluster) == cluster.claims()
+
+
+def test_a_roll_that_a_budget_blocks_says_which(cluster: Cluster) -> None:
+    until(lambda: cluster.running() == REPLICAS)
+    guard = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guard"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    cluster.client.create(PDBS, guard)
+
+    process = _start(cluster, "--nodepool", "kwok")
+    assert process.stderr is not None
+    said = next((line for line in process.stderr if " stays: " in line or " goes and " in line), "")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    _roll(cluster, "--abort")
+    cluster.client.delete(f"{PDBS}/guard")
+
+    assert "guard" in said
+    assert "default/web-" in said
 
 
 def _start(cluster: Cluster, *arguments: str) -> subprocess.Popen[str]:

@@ -14,7 +14,7 @@ import msgspec
 from daiku import cloud_choice
 from daiku.api import catalogue, kinds
 from daiku.api.kinds import Kind
-from daiku.cli import cluster_name
+from daiku.cli import cluster_name, surroundings
 from daiku.cloud.errors import CloudError
 from daiku.kube import credentials, errors
 from daiku.kube.client import Client
@@ -85,7 +85,7 @@ def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> S
         remedy = "without it nothing can be decided as the controller would; ask for the right to list it"
         raise CaptureError(f"{error}; {remedy}") from error
     except (credentials.NoClusterError, errors.KubeError) as error:
-        raise CaptureError(str(error)) from error
+        raise CaptureError(surroundings.said(error)) from error
     step("reading instance types", len(wanted), len(wanted) + 1)
     why_no_types = ""
     try:

@@ -31,6 +31,7 @@ Examples:
   daiku doctor
   CLUSTER_NAME=prod AWS_REGION=eu-west-1 daiku doctor --strict
   daiku doctor --from now.json --format json
+  daiku doctor --stack prod
   daiku doctor --list
   CLUSTER_NAME=prod daiku doctor --leftovers
 
@@ -67,6 +68,13 @@ def doctor(
             help="List what the controller of CLUSTER_NAME made in AWS and what is still there, and end.",
         ),
     ] = False,
+    stack: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="A Pulumi stack of the project here: whether what it believes is there.",
+        ),
+    ] = "",
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if an error is found.")
     ] = False,
@@ -88,6 +96,8 @@ def doctor(
         found = examination.examine(evidence)
         if not source:
             found = examination.ordered([*found, *_account(evidence, notes)])
+        if stack:
+            found = examination.ordered([*found, *_stack(stack, evidence, notes)])
     if output is Format.JSON:
         typer.echo(json.dumps(examination.to_json(found, notes), indent=1))
     else:
@@ -124,13 +134,15 @@ def _leftovers(output: Format, *, strict: bool) -> None:
 
 
 def _list() -> None:
-    from daiku.cli.doctoring import account, examination  # noqa: PLC0415
+    from daiku.cli.doctoring import account, examination, stack  # noqa: PLC0415
 
     for check in examination.CHECKS:
         typer.echo(f"{check.name:<34}{check.looks_for}")
     for name, run in account.CHECKS.items():
         text = (run.__doc__ or "").rstrip(".")
         typer.echo(f"{name:<34}{text[:1].lower()}{text[1:]} (AWS)")
+    for name, text in stack.CHECKS.items():
+        typer.echo(f"{name:<34}{text}")
 
 
 def _saved(paths: "list[str]") -> "Evidence":
@@ -180,6 +192,20 @@ def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
         return []
     asked = account.Account(session=session, cluster=cluster, evidence=evidence, now=clock.now())
     return account.examine(asked, notes)
+
+
+def _stack(name: str, evidence: "Evidence", notes: list[str]) -> "list[Finding]":
+    """What an interrupted `up` or `destroy` of a stack left behind."""
+    from daiku.cli import cluster_name  # noqa: PLC0415
+    from daiku.cli.doctoring import stack  # noqa: PLC0415
+
+    try:
+        state = stack.read(name)
+    except stack.NoStackError as error:
+        failure.fail([str(error)], UNUSABLE)
+    cluster = cluster_name.find(os.environ, evidence.raw("EC2NodeClass"))
+    there = [pool.meta.name for pool in evidence.node_pools]
+    return list(stack.examine(state, there, cluster, notes))
 
 
 def _print(found: "list[Finding]", notes: list[str]) -> None:

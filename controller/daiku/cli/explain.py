@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 UNUSABLE: Final = 2
 """Exit code when the cluster cannot be read or there is no such object."""
 
-HELP: Final = """Say why a pod waits, why a node is still here, what a NodePool would do.
+HELP: Final = """Say why a pod waits, why a node is still here or not ready yet, what a NodePool would do.
 
 The answer is the controller's own decision on the cluster that KUBECONFIG says, or on a saved one: nothing is changed.
 
@@ -25,6 +25,7 @@ The answer is the controller's own decision on the cluster that KUBECONFIG says,
 Examples:
   daiku explain pod web-7d4b9-x2x9k -n shop
   daiku explain node ip-10-0-1-7.eu-west-1.compute.internal
+  daiku explain nodeclaim general-x7k2p
   daiku explain nodepool general --from now.json
   daiku explain pod web-0 --from now.json --format json
 
@@ -37,6 +38,7 @@ class Kind(StrEnum):
 
     POD = "pod"
     NODE = "node"
+    NODECLAIM = "nodeclaim"
     NODEPOOL = "nodepool"
 
 
@@ -48,7 +50,7 @@ class Format(StrEnum):
 
 
 def explain(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="pod, node or nodepool.")],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="pod, node, nodeclaim or nodepool.")],
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", help="Its name; a node is known by its NodeClaim's too."),
@@ -89,6 +91,8 @@ def explain(
                 answer = explanation.pod(question, namespace, bare)
             elif kind is Kind.NODE:
                 answer = explanation.node(question, name)
+            elif kind is Kind.NODECLAIM:
+                answer = explanation.node_claim(question, name)
             else:
                 answer = explanation.node_pool(question, name)
     except ManifestError as error:

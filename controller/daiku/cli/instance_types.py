@@ -16,12 +16,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from daiku.api import decode, decode_karpenter, manifests
-from daiku.cli import failure
+from daiku.cli import failure, lines, type_choice
 from daiku.cloud import errors
 from daiku.cloud.aws import instance_types, status
 from daiku.cloud.aws.provider import AwsOptions, AwsProvider
 from daiku.cloud.aws.session import NoRegionError, Session
-from daiku.model import labels
+from daiku.model import labels, units
 from daiku.model.instance_type import InstanceType, NodeClassRef
 from daiku.model.meta import Meta
 from daiku.model.nodeclass import NodeClass
@@ -29,6 +29,13 @@ from daiku.runtime import clock, options
 
 GROUP: Final = "karpenter.k8s.aws"
 KIND: Final = "EC2NodeClass"
+
+
+class Architecture(StrEnum):
+    """Processors that nodes have."""
+
+    AMD64 = "amd64"
+    ARM64 = "arm64"
 
 
 class Format(StrEnum):
@@ -39,17 +46,41 @@ class Format(StrEnum):
 
 
 def show(
+    *,
     node_class: Annotated[
         Path | None, typer.Option(help="File with one EC2NodeClass; without it: AL2023, all zones.")
     ] = None,
+    families: Annotated[
+        list[str] | None, typer.Option("--family", help="Such as m5. Repeatable, as the next two.")
+    ] = None,
+    categories: Annotated[list[str] | None, typer.Option("--category", help="Such as m.")] = None,
+    architectures: Annotated[
+        list[Architecture] | None, typer.Option("--arch", help="Of its processors.")
+    ] = None,
+    cpu: Annotated[str, typer.Option(metavar="RANGE", help="Cores: 4, 4..16, 4.. or ..16.")] = "",
+    memory: Annotated[
+        str, typer.Option(metavar="RANGE", help="Likewise, such as 8Gi..64Gi, as AWS states it.")
+    ] = "",
+    node_pool: Annotated[
+        Path | None,
+        typer.Option("--nodepool", help="File with one NodePool: what its requirements let in."),
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
 ) -> None:
-    """Show every instance type as the controller sees it: capacity, allocatable, labels, offerings with prices."""
+    """Show every instance type as the controller sees it: capacity, allocatable, labels, offerings with prices.
+
+    Options choose among them; one that is given several times means any of its values.
+    """
     try:
+        asked = type_choice.wanted(
+            families or (), categories or (), architectures or (), cpu, memory
+        )
+        if node_pool is not None:
+            asked &= type_choice.of_node_pool(node_pool)
         named = {**os.environ, "CLUSTER_NAME": os.environ.get("CLUSTER_NAME") or "none"}
         chosen = options.read([], named)
         found = _read(node_class) if node_class is not None else None
-        types = fetch(chosen, found, os.environ.get("AWS_REGION", ""))
+        known = fetch(chosen, found, os.environ.get("AWS_REGION", ""))
     except (
         options.OptionsError,
         manifests.ManifestError,
@@ -60,6 +91,9 @@ def show(
         ValueError,
     ) as error:
         failure.fail([str(error)], 1)
+    types = type_choice.chosen(known, asked)
+    if not types:
+        lines.note(f"none of {units.counted(len(known), 'instance type')} meets {asked}")
     if format_ is Format.JSON:
         json.dump([encode(each) for each in types], sys.stdout, indent=1)
         sys.stdout.write("\n")

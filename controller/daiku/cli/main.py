@@ -8,7 +8,8 @@ import errno
 import os
 import shutil
 import sys
-from typing import Final
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import typer
 
@@ -33,6 +34,9 @@ ANSWERS: Final = frozenset({"doctor", "explain", "plan"})
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Why a write fails that has nowhere to go."""
 
+COMPLETES: Final = "_DAIKU_COMPLETE"
+"""Set by the function of a shell that asks for completions; the name is typer's."""
+
 COLUMNS: Final = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 """How wide the terminal is; None where there is none."""
 
@@ -40,14 +44,29 @@ app = typer.Typer(
     name="daiku",
     help="A node autoscaler for Kubernetes that speaks Karpenter's API.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
+def _version(is_asked: bool) -> None:  # noqa: FBT001  (as typer calls it)
+    if is_asked:
+        from importlib import metadata  # noqa: PLC0415
+
+        typer.echo(f"daiku {metadata.version('daiku')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    *,
+    _is_version_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Say which version this is."
+        ),
+    ] = False,
+) -> None:
     """Keeps `run` a command of its own even when it is the only one."""
 
 
@@ -89,20 +108,25 @@ def main() -> None:
     """The program `daiku`."""
     garbage.collect_rarely()
     lines.allow_any_locale()
-    if sys.argv[1:2] == ["instance-types"]:
+    words = _words()
+    if words[:1] == ["instance-types"]:
         # boto3 alone takes a third of a second, which no other command should pay.
         from daiku.cli import instance_types  # noqa: PLC0415
 
         app.command("instance-types")(instance_types.show)
     else:
         said = "Show every instance type as the controller sees it."
-        app.command("instance-types", help=said, short_help=said)(_root)
-    if len(sys.argv) == 1 or sys.argv[1] not in {each.name for each in app.registered_commands}:
-        _mount()
-    if ANSWERS.intersection(sys.argv[1:2]):
+        app.command("instance-types", help=said, short_help=said)(_later)
+    if not words or words[0] not in {each.name for each in app.registered_commands}:
+        _mount(words)
+    if ANSWERS.intersection(words[:1]):
         garbage.run_once(_run)
     else:
         _run()
+
+
+def _later() -> None:
+    """Stands for a command that is listed, and not imported."""
 
 
 def _run() -> None:
@@ -121,15 +145,28 @@ def _run() -> None:
         sys.exit(1)
 
 
-def _mount() -> None:
+def _mount(words: Sequence[str]) -> None:
     """Add the commands of other packages. To look for them takes as long as the rest of a small command."""
     from importlib import metadata  # noqa: PLC0415
 
     for entry in metadata.entry_points(group=GROUP):
         # Only what is asked for is imported: the laptop world is heavy.
-        if len(sys.argv) > 1 and sys.argv[1] == entry.name:
+        if words[:1] == [entry.name]:
             app.add_typer(entry.load(), name=entry.name)
-        elif len(sys.argv) == 1 or sys.argv[1].startswith("-"):
+        elif not words or words[0].startswith("-") or _is_completing():
             app.add_typer(
                 typer.Typer(help=f"More in `daiku {entry.name} --help`."), name=entry.name
             )
+
+
+def _words() -> list[str]:
+    """The command line, or the one that a shell wants to be completed, without the program."""
+    if not _is_completing():
+        return sys.argv[1:]
+    # Where typer has them: bash in the first, zsh and fish in the second.
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return line.split()[1:]
+
+
+def _is_completing() -> bool:
+    return COMPLETES in os.environ

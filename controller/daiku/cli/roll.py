@@ -91,7 +91,7 @@ def roll(
         else:
             _change(client, members, pause=pause, abort=abort)
     except (credentials.NoClusterError, errors.KubeError) as error:
-        failure.fail([str(error)], UNUSABLE)
+        failure.fail([surroundings.said(error)], UNUSABLE)
 
 
 def _begin(
@@ -121,7 +121,7 @@ def _begin(
         if not wait:
             return
         with shown:
-            end = following.Follower(client, selection, shown.show, shown.hint).follow()
+            end = following.Follower(client, selection, shown.show, shown.hint, shown.say).follow()
     except KeyboardInterrupt:
         typer.echo(
             "the roll goes on in the cluster; --pause or --abort ends it, the same command watches again",
@@ -179,6 +179,13 @@ class _Shown:
         self._bar.update(self._task, description=str(now), completed=now.done, total=now.total)
         if not self._is_terminal:
             typer.echo(str(now), err=True)
+
+    def say(self, held: str) -> None:
+        """What holds a node up."""
+        # Whole where nobody's terminal breaks it, as in a log.
+        self._bar.console.print(
+            held, markup=False, highlight=False, soft_wrap=not self._is_terminal
+        )
 
     def hint(self, now: "Stand") -> None:
         """Nothing has changed for long."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from daiku.cli import failure, lines, surroundings
+from daiku.cli.viewing.filters import FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daiku.cli.viewing import live, rows
+    from daiku.cli.viewing import rows
+    from daiku.cli.viewing.choice import Choice
     from daiku.cli.viewing.ledger import Ledger
     from daiku.cli.viewing.source import Live
 
@@ -27,7 +29,8 @@ HELP: Final = """Show the nodes of a cluster: how full they are, what they cost,
 
 Bars are what pods request of what a node has to give (not what they use). Prices are the cloud's own, where
 there are credentials for it, or those of a file. Works on any cluster with Karpenter's API, and shows plain nodes
-on one without. On a terminal it stays and follows the cluster; q ends it.
+on one without. On a terminal it stays and follows the cluster:
+? says which keys it knows, Enter shows the pods and events of a node, / filters, q ends it.
 
 \b
 Examples:
@@ -59,17 +62,6 @@ class Sort(StrEnum):
     ZONE = "zone"
     POOL = "pool"
     STATE = "state"
-
-
-FILTERS: Final = {
-    "name": "name",
-    "nodepool": "nodepool",
-    "type": "instance_type",
-    "zone": "zone",
-    "capacity": "capacity_type",
-    "state": "state",
-}
-"""What --filter knows -> the field of a row."""
 
 
 def view(
@@ -116,9 +108,9 @@ def view(
     ] = 0.0,
 ) -> None:
     """Read the cluster, show it."""
-    from daiku.cli.viewing import live  # noqa: PLC0415  (what these import takes half a second)
+    from daiku.cli.viewing.choice import Choice  # noqa: PLC0415  (what these import takes half a second)
 
-    choice = live.Choice(
+    choice = Choice(
         sort=sort.value, reverse=reverse, chosen=_chosen(filters or ()), discount=discount
     )
     stays = not (source or once or output is Format.JSON)
@@ -131,7 +123,7 @@ def view(
     _print(found, ledger.waiting, notes, output)
 
 
-def _follow(choice: "live.Choice", price: "rows.PriceOf | None") -> None:
+def _follow(choice: "Choice", price: "rows.PriceOf | None") -> None:
     from rich.console import Console  # noqa: PLC0415
 
     from daiku.cli.viewing import live  # noqa: PLC0415
@@ -204,7 +196,7 @@ def _given(instance_types: str) -> "rows.PriceOf | None":
     )
 
 
-def _arranged(ledger: "Ledger", price: "rows.PriceOf", choice: "live.Choice") -> "list[rows.Row]":
+def _arranged(ledger: "Ledger", price: "rows.PriceOf", choice: "Choice") -> "list[rows.Row]":
     from daiku.cli.viewing import rows  # noqa: PLC0415
     from daiku.runtime import clock  # noqa: PLC0415
 

@@ -3,46 +3,49 @@
 Source: Karpenter's nodeclaim.lifecycle (liveness) and nodeclaim.expiration.
 """
 
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 
 from daiku.commands import DeleteNodeClaim
 from daiku.lifecycle.draft import Draft
+from daiku.model.condition import Condition
+from daiku.model.nodeclaim import NodeClaim
 from daiku.settings import Settings
 
 
 def advance(draft: Draft, settings: Settings) -> None:
     """Give the NodeClaim up if one of its times is over."""
-    created = draft.claim.meta.created or draft.now
-    expire_after = draft.claim.expire_after
-    if expire_after is not None and _is_over(draft, created, expire_after):
-        _give_up(draft, "expired")
-    elif draft.is_true("Registered"):
-        return
-    elif not draft.is_true("Launched"):
-        if _is_over(draft, _since(draft, "Launched", created), settings.launch_ttl):
-            _give_up(draft, "launch_timeout")
-    elif _is_over(draft, _since(draft, "Registered", created), settings.registration_ttl):
-        _give_up(draft, "registration_timeout")
-
-
-def _since(draft: Draft, kind: str, created: datetime) -> datetime:
-    known = draft.condition(kind)
-    return (
-        known.last_transition
-        if known is not None and known.last_transition is not None
-        else created
-    )
-
-
-def _is_over(draft: Draft, since: datetime, length: timedelta) -> bool:
-    end = since + length
-    if end > draft.now:
+    for end, reason in ends(draft.claim, draft.condition, settings, draft.now):
+        if end <= draft.now:
+            meta = draft.claim.meta
+            draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))
+            draft.ended = True
+            return
         draft.wakes.append(end)
-        return False
-    return True
 
 
-def _give_up(draft: Draft, reason: str) -> None:
-    meta = draft.claim.meta
-    draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))
-    draft.ended = True
+def ends(
+    claim: NodeClaim,
+    find: Callable[[str], Condition | None],
+    settings: Settings,
+    now: datetime,
+) -> list[tuple[datetime, str]]:
+    """When a NodeClaim is given up if nothing changes, and for which reason each time.
+
+    Args:
+        claim: The NodeClaim.
+        find: Its condition of a type.
+        settings: How long it may take to be launched and registered.
+        now: The time, from which one counts that does not say when it was made.
+    """
+    created = claim.meta.created or now
+    found = [(created + claim.expire_after, "expired")] if claim.expire_after is not None else []
+    launched, registered = find("Launched"), find("Registered")
+    if registered is not None and registered.status == "True":
+        return found
+    if launched is not None and launched.status == "True":
+        known, length, reason = registered, settings.registration_ttl, "registration_timeout"
+    else:
+        known, length, reason = launched, settings.launch_ttl, "launch_timeout"
+    since = known.last_transition if known is not None else None
+    return [*found, ((since or created) + length, reason)]

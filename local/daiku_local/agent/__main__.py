@@ -17,7 +17,12 @@ def main() -> int:
     """Parse the command line and run until told to end."""
     parser = argparse.ArgumentParser(prog="python -m daiku_local.agent", description=__doc__)
     parser.add_argument("--world", type=Path, required=True, help="folder of the laptop world")
-    folder: Path = parser.parse_args().world.resolve()
+    parser.add_argument(
+        "--kubelet-port", type=int, help="port of the kubelet of every node; left out: none"
+    )
+    parser.add_argument("--kwok-port", type=int, default=0, help="port of kwok, for port-forward")
+    options = parser.parse_args()
+    folder: Path = options.world.resolve()
     logging.basicConfig(
         level=logging.INFO,
         format="%(asctime)s.%(msecs)03d %(levelname)s %(message)s",
@@ -31,8 +36,8 @@ def main() -> int:
             del os.environ[name]
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
     try:
-        return supervisor.run(folder, environment)
-    except (AgentError, NoWorldError, NoAddressError, SettingsError) as error:
+        return supervisor.run(folder, environment, options.kubelet_port, options.kwok_port)
+    except (AgentError, NoWorldError, NoAddressError, SettingsError, OSError) as error:
         print(f"the agent cannot run: {error}", file=sys.stderr)  # noqa: T201 - the user's answer
         return 1
 

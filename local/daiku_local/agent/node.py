@@ -13,6 +13,8 @@ from daiku_local.agent.user_data import NodeConfig
 
 KWOK_ANNOTATION = "kwok.x-k8s.io/node"
 PROVIDER_PREFIX = "aws:///"
+KUBELET_HOST = "localhost"
+"""The machine on which the kubelet of every node is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,8 @@ def _addresses(instance: Instance) -> list[Json]:
         {"type": "InternalIP", "address": instance.private_ip},
         {"type": "InternalDNS", "address": instance.private_dns_name},
         {"type": "Hostname", "address": instance.private_dns_name},
+        # Where its kubelet really is, for the API server.
+        {"type": "ExternalDNS", "address": KUBELET_HOST},
     ]
     if instance.public_ip:
         addresses.insert(1, {"type": "ExternalIP", "address": instance.public_ip})

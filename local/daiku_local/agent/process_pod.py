@@ -14,6 +14,7 @@ from daiku_local import world
 from daiku_local.agent import (
     child,
     container_life,
+    forwards,
     pods,
     preparation,
     probes,
@@ -163,6 +164,7 @@ class PodRunner:
         probes.decode(only)  # what cannot be probed is refused before it runs
         ports = [dig(port, "containerPort") for port in items(only, "ports")]
         self._ip = self._services.addresses.assign(self.key.uid, ports)
+        forwards.publish(self._services.kubernetes, self.key, self._ip, ports)
         self._identity = preparation.identity(self._services, self._pod)
         launch = preparation.launch(self._services, self._pod, self._identity, self._ip, host)
         count, at = self._life.next_restart_count, timestamp()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from daiku_local import world
-from daiku_local.agent import addresses, pods, settings, workloads
+from daiku_local.agent import addresses, kubelet_api, pods, settings, workloads
 from daiku_local.agent.aws_api import AwsApi, AwsError
 from daiku_local.agent.boot import Boot, Cluster
 from daiku_local.agent.kubernetes_api import KubernetesApi, KubernetesError
@@ -66,13 +66,19 @@ class Supervisor:
             self.stop.set()
 
 
-def run(world_folder: Path, environment: Mapping[str, str]) -> int:
+def run(
+    world_folder: Path,
+    environment: Mapping[str, str],
+    kubelet_port: int | None = None,
+    kwok_port: int = 0,
+) -> int:
     """Run the agent of the world in `world_folder` until SIGTERM. Returns the exit code.
 
     Raises:
         AgentError: Another agent runs this world, or a part of the world is missing.
         NoWorldError: There is no world.
         NoAddressError: Local pods can have no addresses on this machine.
+        OSError: Another program took `kubelet_port`.
     """
     here = world.load(world_folder)
     authority = here.pki / "ca.crt"
@@ -107,6 +113,9 @@ def run(world_folder: Path, environment: Mapping[str, str]) -> int:
         booted = threading.Event()
         supervisor.start("boot", lambda: _boot(services, supervisor.stop, booted))
         supervisor.start("workloads", local_pods.run)
+        if kubelet_port is not None:
+            listener = kubelet_api.make(world_folder, kubelet_port, kwok_port, here.pki)
+            supervisor.start("kubelet", listener.serve_forever)
         try:
             _announce(ready, supervisor.stop, booted, local_pods.listed)
             supervisor.stop.wait()

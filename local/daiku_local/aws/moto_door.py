@@ -6,6 +6,7 @@ is refused at once instead of misbehaving later. Models are untyped and not thre
 one holds the cloud's lock.
 """
 
+import importlib
 import os
 from typing import Any
 
@@ -38,6 +39,9 @@ def prepare(account: str) -> None:
     os.environ["MOTO_ACCOUNT_ID"] = account
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
+    # moto would call the role of spot AWSServiceRoleForspot.
+    names: Any = importlib.import_module("moto.iam.models")
+    names.SERVICE_NAME_CONVERSION["spot"] = "EC2Spot"
 
 
 class _Application(DomainDispatcherApplication):

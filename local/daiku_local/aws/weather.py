@@ -153,7 +153,10 @@ def read(content: Any) -> Forecast:
     try:
         for name, kind in (("sold_out", SoldOut), ("refusals", Refusal), ("spot_moves", SpotMove)):
             values[name] = tuple(kind(**each) for each in values.get(name, ()))
-        values["shifted_zones"] = tuple(str(zone) for zone in values.get("shifted_zones", ()))
+        zones = values.get("shifted_zones", ())
+        if isinstance(zones, str):
+            raise TypeError(f'shifted_zones is a list: write ["{zones}"]')  # noqa: TRY301
+        values["shifted_zones"] = tuple(str(zone) for zone in zones)
         values["throttle"] = {
             str(name): float(rate) for name, rate in dict(values.get("throttle", {})).items()
         }

@@ -99,6 +99,11 @@ def kube_apiserver(settings: Settings) -> Sequence[str]:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         f"--proxy-client-cert-file={pki / certificates.FRONT_PROXY}.crt",
         f"--proxy-client-key-file={pki / certificates.FRONT_PROXY}.key",
+        # No machine has the addresses of a node: its kubelet is where ExternalDNS says, this machine.
+        "--kubelet-preferred-address-types=ExternalDNS,InternalIP",
+        f"--kubelet-certificate-authority={pki / 'ca.crt'}",
+        f"--kubelet-client-certificate={pki / 'serving.crt'}",
+        f"--kubelet-client-key={pki / 'serving.key'}",
         "--authorization-mode=Node,RBAC",
         f"--service-cluster-ip-range={world.service_cidr}",
         f"--service-account-issuer={world.service_account_issuer}",
@@ -193,5 +198,7 @@ def kwok(settings: Settings) -> Sequence[str]:
         f"--node-lease-duration-seconds={NODE_LEASE_SECONDS}",
         f"--cidr={POD_ADDRESSES}",
         f"--node-ip={LOOPBACK}",
+        # Of the kubelets that nodes name: it is the agent's.
+        f"--node-port={settings.ports.kubelet}",
         f"--server-address={LOOPBACK}:{settings.ports.kwok}",
     )

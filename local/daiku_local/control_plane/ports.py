@@ -25,6 +25,8 @@ class Ports:
     """Secure port of kube-scheduler: health and metrics."""
     kwok: int
     """Port of kwok: health and metrics."""
+    kubelet: int
+    """Secure port of the agent, which answers the API server as the kubelet of every node."""
     aws: int
     """Port of the stand-in AWS."""
     metrics: int

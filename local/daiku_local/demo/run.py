@@ -9,14 +9,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from daiku_local import inventory, paths, weather_client, world
+from daiku_local import down, interruption, inventory, paths, weather_client, world
 from daiku_local.demo.diff import shorten
 from daiku_local.demo.observe import Observer, Seen
 from daiku_local.demo.show import Display
@@ -27,6 +27,8 @@ REPLICAS = (5, 100, 0)
 PHASE_SECONDS_MAX = 240
 """A phase that takes longer has failed."""
 LOOK_EVERY_SECONDS = 0.5
+PATIENCE_SECONDS = 10.0
+"""How long a command may take to end after an interruption: its world is removed, there is nothing to save."""
 SECOND_CHOICES_SHOWN = 3
 """Launches whose first choice was sold out, shown after each phase."""
 
@@ -50,6 +52,7 @@ def main() -> None:
     """Run the demo. KEEP=1 leaves the world up, REPORT=path writes the timings as JSON."""
     console = Console(highlight=False, markup=False, emoji=False)
     keep = os.environ.get("KEEP", "") not in {"", "0"}
+    interruption.end_in_order()
     began = time.monotonic()
     try:
         report = _run(console, keep=keep)
@@ -57,9 +60,11 @@ def main() -> None:
         console.print(f"\nThe demo stopped: {error}", style="bold red")
         console.print("The world is left as it is, to be looked at; `daiku local down` removes it.")
         sys.exit(1)
-    except KeyboardInterrupt:
-        console.print("\nInterrupted. `daiku local down` removes what is running.")
-        sys.exit(130)
+    except (KeyboardInterrupt, SystemExit) as ending:
+        _title(console, "Interrupted: stopping what runs")
+        with interruption.shielded(console.print):
+            down.down(paths.world_folder(), console.print)
+        sys.exit(130 if isinstance(ending, KeyboardInterrupt) else ending.code)
     report["seconds"] = round(time.monotonic() - began, 1)
     _summary(console, report)
     if path := os.environ.get("REPORT"):
@@ -168,9 +173,17 @@ def _left_behind(
 
 
 def _resource_count() -> int:
-    """Resources in the stack's state, the stack itself left out."""
+    """Resources that the engine counts in a preview: all in the stack's state but providers that it made itself."""
     state = json.loads(_output(["pulumi", "stack", "export", "--stack", STACK]))
-    return len(state["deployment"].get("resources", [])) - 1
+    return counted(each["urn"] for each in state["deployment"].get("resources", []))
+
+
+def counted(urns: Iterable[str]) -> int:
+    """How many of these resources a preview counts."""
+    return sum(
+        not ("::pulumi:providers:" in urn and urn.rpartition("::")[2].startswith("default"))
+        for urn in urns
+    )
 
 
 def _summary(console: Console, report: dict[str, object]) -> None:
@@ -223,7 +236,9 @@ def _pulumi(arguments: Sequence[str]) -> None:
 
 def _check(command: Sequence[str]) -> None:
     sys.stdout.flush()
-    code = subprocess.run(command, check=False, cwd=paths.project_root()).returncode
+    code = interruption.run(
+        command, folder=paths.project_root(), patience_seconds=PATIENCE_SECONDS
+    ).returncode
     if code != 0:
         raise DemoError(
             f"`{' '.join(command[1:])}` ended with exit code {code}; its message is above"
@@ -232,8 +247,11 @@ def _check(command: Sequence[str]) -> None:
 
 def _output(arguments: Sequence[str]) -> str:
     command = _command(["local", "exec", "--", *arguments])
-    done = subprocess.run(
-        command, check=False, cwd=paths.project_root(), stdout=subprocess.PIPE, text=True
+    done = interruption.run(
+        command,
+        folder=paths.project_root(),
+        output=subprocess.PIPE,
+        patience_seconds=PATIENCE_SECONDS,
     )
     if done.returncode != 0:
         sys.stdout.write(done.stdout)

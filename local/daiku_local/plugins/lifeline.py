@@ -5,6 +5,7 @@ stays behind holds memory and the port of nobody.
 """
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +27,10 @@ def _end_now() -> None:
 
 
 def follow_engine(end: Callable[[], None] = _end_now) -> None:
-    """Call `end`, which ends this process unless told otherwise, as soon as its parent is gone."""
+    """Call `end`, which ends this process unless told otherwise, as soon as its parent is gone; not before.
+
+    A terminal's Ctrl-C reaches a plugin too, but it is the engine that decides what becomes of what is under way.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     thread = threading.Thread(target=_watch, args=(os.getppid(), end), name="lifeline", daemon=True)
     thread.start()

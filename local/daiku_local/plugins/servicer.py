@@ -343,7 +343,4 @@ async def _serve(provider: Provider) -> None:
 def serve(provider: Provider) -> None:
     """Serve `provider` to the engine that started this process, until it ends the process."""
     lifeline.follow_engine()
-    try:
-        asyncio.run(_serve(provider))
-    except KeyboardInterrupt:
-        return
+    asyncio.run(_serve(provider))

@@ -2,12 +2,13 @@
 
 import sys
 
-from daiku_local import toolchain
+from daiku_local import interruption, toolchain
 from daiku_local.toolchain import progress
 
 
 def main() -> int:
     """Progress goes to standard error, the folder of the tools to standard output."""
+    interruption.end_in_order()
     try:
         tools = toolchain.ensure()
     except toolchain.ToolchainError as error:

@@ -9,6 +9,7 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from daiku_local import interruption
 from daiku_local.toolchain import progress
 from daiku_local.toolchain.errors import ToolchainError
 
@@ -118,6 +120,8 @@ def run(
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            # Its compilers end with it.
+            process_group=0,
         )
     except OSError as error:
         raise ToolchainError(
@@ -134,7 +138,7 @@ def run(
         with progress.heartbeat(report, lambda seconds: f"{tool}: {output.describe(seconds)}"):
             status = process.wait()
     finally:
-        _end(process)
+        interruption.end(process, number=signal.SIGTERM)
         reader.join()
     if status != 0:
         raise ToolchainError(
@@ -227,18 +231,6 @@ class _Output:
 def _is_import_path(line: str) -> bool:
     """Whether `line` is what `go build -v` prints for a package it begins to compile."""
     return bool(line) and " " not in line and not line.startswith(("#", "\t"))
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Stop `process` if an interruption left it running."""
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _remedy(output: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from daiku.events import Object
 from daiku.explanation import Explanation
 from daiku.model import labels
 from daiku.model.budget import Budget
+from daiku.model.condition import Condition
 from daiku.prospect import Question
 from daiku.settings import Settings
 
@@ -161,6 +162,62 @@ def test_as_many_nodes_are_about_to_go_as_their_pool_says() -> None:
     ]
 
 
+YOUNG: list[tuple[Sequence[Object], str, str, str]] = [
+    (
+        [build.node_claim("c", launched=False, registered=False, initialized=False)],
+        "NodeClaim c has no instance yet.",
+        "none yet",
+        "2026-03-02 12:05:00 UTC, launch_timeout",
+    ),
+    (
+        [build.node_claim("c", registered=False, initialized=False)],
+        "NodeClaim c waits for its node to join the cluster.",
+        "none yet",
+        "2026-03-02 12:15:00 UTC, registration_timeout",
+    ),
+    (
+        [
+            claim := build.node_claim("c", initialized=False),
+            build.node("n", claim=claim, initialized=False),
+        ],
+        "NodeClaim c has a node that is not ready for pods yet.",
+        "n",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("objects", "title", "node", "given_up"), YOUNG)
+def test_a_node_claim_that_comes_up_says_what_it_waits_for_and_for_how_long(
+    objects: Sequence[Object], title: str, node: str, given_up: str
+) -> None:
+    found = explanation.node_claim(asked(*objects), "c")
+
+    assert found.title == title
+    assert facts(found)["node"] == node
+    assert facts(found).get("given up", "") == given_up
+    assert found.reasons
+
+
+def test_a_node_claim_says_what_its_condition_says() -> None:
+    claim = build.node_claim("c", launched=False, registered=False, initialized=False)
+    sold_out = Condition(
+        type="Launched", status="Unknown", reason="X", message="sold out in zone-a"
+    )
+
+    found = explanation.node_claim(asked(replace(claim, conditions=(sold_out,))), "c")
+
+    assert found.reasons == ("sold out in zone-a",)
+
+
+def test_a_node_claim_whose_node_is_up_is_explained_as_its_node() -> None:
+    found = explanation.node_claim(asked(*ours()), "default-aaaaa")
+
+    assert found.title == "NodeClaim default-aaaaa is about to go."
+    assert facts(found)["node"] == "node-default-aaaaa"
+    assert found.reasons == explanation.node(asked(*ours()), "default-aaaaa").reasons
+
+
 def test_a_pool_says_what_it_has_and_would_make() -> None:
     pool = build.node_pool(limits={"cpu": "100"})
 
@@ -211,6 +268,7 @@ def test_a_pool_that_is_not_ready_says_why() -> None:
     [
         (lambda q: explanation.pod(q, "default", "web-9"), "there is no pod default/web-9 among 3"),
         (lambda q: explanation.node(q, "nowhere"), "there is no node nowhere among 0"),
+        (lambda q: explanation.node_claim(q, "nowhere"), "there is no NodeClaim nowhere among 0"),
         (lambda q: explanation.node_pool(q, "defau"), "there is no NodePool defau among 1; there are default"),
     ],
 )  # fmt: skip

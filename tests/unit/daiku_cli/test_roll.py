@@ -1,10 +1,14 @@
+import json
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from tests.build import NOW
 
-from daiku.cli.rolling import following, rounds
+from daiku.api import decode
+from daiku.cli.rolling import following, holding, rounds
 from daiku.cli.rolling.rounds import Mark, Member, Selection
+from daiku.kube import errors
 
 STARTED = "2026-03-02T12:00:00Z"
 OLD, NEW = "2026-03-01T00:00:00Z", "2026-03-02T12:30:00Z"
@@ -79,3 +83,86 @@ def test_nodes_are_meant_by_pool_and_version() -> None:
     assert Selection(pools=("general",), kubelet="1.33").has(member("a"))
     assert not Selection(pools=("other",)).has(member("a"))
     assert not Selection(kubelet="1.32").has(member("a"))
+
+
+class Cluster:
+    """What holding reads of a cluster: its events, or that they may not be read."""
+
+    def __init__(self, *events: tuple[str, str, str, str], denied: bool = False) -> None:
+        self.events, self.denied = events, denied
+
+    def list(self, _path: str, _query: object) -> list[decode.Page]:
+        if self.denied:
+            raise errors.Denied("events is forbidden")
+        items = [
+            {
+                "metadata": {"name": "e"},
+                "involvedObject": {"kind": kind, "name": name},
+                "message": said,
+                "lastTimestamp": at,
+            }
+            for kind, name, said, at in self.events
+        ]
+        return [_page(items)]
+
+
+def _page(items: list[Any]) -> decode.Page:
+    return decode.page(json.dumps({"metadata": {}, "items": items}).encode())
+
+
+LATELY, LONG_AGO = "2026-03-02T11:58:00Z", "2026-03-02T11:30:00Z"
+WAITS = "waits for PDB web: 0 disruptions allowed (default/web-1)"
+
+
+def test_what_holds_a_roll_up_is_said_of_each_node() -> None:
+    left = [replace(member("a", going=True), held=WAITS), member("b"), member("c"), member("d")]
+    cluster = Cluster(
+        ("NodeClaim", "b", "Pod default/db has do-not-disrupt", LATELY),
+        ("Node", "ip-b", "the same again", LATELY),
+        ("NodeClaim", "c", "long ago", LONG_AGO),
+        ("NodePool", "general", "its budget is used up", LATELY),
+    )
+
+    assert holding.held(cast("Any", cluster), left, NOW) == [
+        f"ip-a goes and {WAITS}",
+        f"ip-b stays: Pod default/db has do-not-disrupt (said at {LATELY})",
+    ]
+
+
+def test_a_budget_is_what_holds_a_roll_up_of_which_no_node_goes() -> None:
+    said = ("NodePool", "general", "No allowed disruptions", LATELY)
+
+    assert holding.held(cast("Any", Cluster(said)), [member("a")], NOW) == [
+        f"NodePool general: No allowed disruptions (said at {LATELY})"
+    ]
+
+
+def test_events_that_may_not_be_read_are_said_to_be_missing() -> None:
+    held = holding.held(cast("Any", Cluster(denied=True)), [member("a")], NOW)
+
+    assert held == ["what keeps nodes is not known: events is forbidden"]
+
+
+def test_a_node_that_goes_says_what_its_conditions_say() -> None:
+    conditions = [
+        {"type": "Drained", "status": "Unknown", "message": WAITS},
+        {"type": "VolumesDetached", "status": "True", "message": "none"},
+    ]
+    raw = {"metadata": {"name": "a"}, "status": {"nodeName": "n", "conditions": conditions}}
+
+    class Nodes:
+        def list(self, path: str) -> list[decode.Page]:
+            items = [raw] if path.endswith("nodeclaims") else []
+            return [_page(items)]
+
+    assert [m.held for m in rounds.read(cast("Any", Nodes()))] == [WAITS]
+
+
+def test_what_holds_a_node_up_is_said_once_when_it_lasts() -> None:
+    said: list[str] = []
+    follower = following.Follower(cast("Any", None), Selection(), print, print, said.append)
+
+    for held in (["a", "b"], ["a"], ["a"], ["a", "b"], ["b"]):
+        follower._tell(held)
+
+    assert said == ["a", "b"]

@@ -15,9 +15,12 @@ from tests import build
 from typer.testing import CliRunner, Result
 
 from daiku import events
+from daiku.cli.event_log import Said
 from daiku.cli.main import app
 from daiku.cli.viewing import live, rows, screen
+from daiku.cli.viewing.choice import Choice, press
 from daiku.cli.viewing.ledger import Ledger
+from daiku.cli.viewing.source import Told
 from daiku.model import labels
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -25,6 +28,7 @@ from daiku.model.pod import Pod
 from daiku.model.taints import Taint
 
 HOUR = timedelta(hours=1)
+END, PAGE_DOWN = "\x1b[F", "\x1b[6~"
 GLYPHS = screen.Glyphs()
 CLAIM = build.node_claim("c")
 
@@ -43,6 +47,10 @@ def shown(*objects: events.Object, discount: float = 0.0) -> list[rows.Row]:
         discount,
         build.NOW + 3 * HOUR,
     )
+
+
+def chosen() -> Choice:
+    return Choice(sort="name", reverse=False, chosen={}, discount=0)
 
 
 def fleet(count: int) -> list[events.Object]:
@@ -207,15 +215,140 @@ def test_a_terminal_without_blocks_gets_letters() -> None:
 
 def test_a_frame_is_as_high_as_the_terminal_and_scrolls_within_what_there_is() -> None:
     found, console = shown(*fleet(300)), Console(width=100, height=30)
-    choice = live.Choice(sort="name", reverse=False, chosen={}, discount=0)
+    choice = chosen()
 
-    for key in ("end", "page down", "up", "down"):
-        assert live.press(key, choice, console.height)
-        lines = live.picture(found, 0, (), choice, console)
+    for key in (END, PAGE_DOWN, "k", "j"):
+        assert press(key, choice, console.height)
+        lines = live.picture(found, Ledger(), choice, console)
         assert len(lines) == 30
         assert 0 <= choice.top < 300
     assert "of 300" in lines[-1].plain
     assert lines[-2].plain.startswith("ip-10-0-99 ")
+
+
+def test_at_100_columns_capacity_type_and_price_are_shown() -> None:
+    """With everything as long as it gets: a Node's name, a type, a state."""
+    claim = build.node_claim("c", instance_type="m7gd.metal-24xl", initialized=False)
+    name = "ip-10-110-220-240.us-west-2.compute.internal"
+    young = build.node(name, claim=claim, initialized=False)
+
+    heading, *lines = screen.table(shown(young, claim, *fleet(2)), 100, GLYPHS)
+
+    assert {"NODE", "STATE", "CPU", "TYPE", "CAPACITY", "$/H"} <= set(heading.plain.split())
+    assert any("initializing" in line.plain for line in lines)
+    assert all("on-demand" in line.plain and "0.2000" in line.plain for line in lines)
+
+
+def test_a_node_stays_selected_when_others_come_before_it() -> None:
+    console, choice = Console(width=100, height=30), chosen()
+    live.picture(shown(*fleet(3)), Ledger(), choice, console)
+    press("j", choice, 30)
+    live.picture(shown(*fleet(3)), Ledger(), choice, console)
+    was = choice.selected
+
+    first = build.node("a-node-that-came-later")
+    lines = live.picture(shown(*fleet(3), first), Ledger(), choice, console)
+
+    assert choice.selected == was == "ip-10-0-1.us-west-2.compute.internal"
+    (marked,) = [line.plain for line in lines if any("reverse" in str(s) for s in line.spans)]
+    assert marked.startswith("ip-10-0-1")
+
+
+def test_what_is_typed_filters_at_once_and_is_taken_back_by_esc() -> None:
+    console, choice = Console(width=120, height=30), chosen()
+    found = shown(*fleet(12))
+
+    def drawn(*keys: str) -> tuple[int, str]:
+        for key in keys:
+            assert press(key, choice, 30)
+        lines = [line.plain for line in live.picture(found, Ledger(), choice, console)]
+        return sum(line.startswith("ip-10") for line in lines), lines[-1]
+
+    assert drawn("/", "1", "0-0-1", "x", "\x7f")[0] == 3
+    assert drawn()[1].startswith("/10-0-1_   3 of 12 nodes")
+    # A key that means something elsewhere is a letter here, until Enter.
+    assert drawn("q")[0] == 0
+    assert drawn("\x7f", "\n", "s")[0] == 3
+    assert choice.sort != "name"
+    assert drawn("/", "\x1b")[0] == 12
+
+
+WORDS: list[tuple[str, int]] = [
+    ("", 3),
+    ("node-2", 1),
+    ("zone=zone-a", 3),
+    ("zone-a name=e-1", 1),
+    ("capacity=zone-a", 0),
+    ("colour=red", 0),
+    ("ready c-4x", 3),
+]
+
+
+@pytest.mark.parametrize(("text", "nodes"), WORDS)
+def test_every_word_is_in_a_column_or_in_the_one_it_names(text: str, nodes: int) -> None:
+    claims = [build.node_claim(f"c{number}") for number in range(3)]
+    nodes_of = [build.node(f"node-{n}", claim=claim) for n, claim in enumerate(claims)]
+
+    found = rows.arrange(shown(*claims, *nodes_of), "name", reverse=False, chosen={}, text=text)
+
+    assert len(found) == nodes
+
+
+TOLD = Told(
+    said=(
+        Said(
+            kind="NodeClaim",
+            name="c",
+            at=build.NOW,
+            is_warning=True,
+            reason="DisruptionBlocked",
+            message="Pod default/p1 has do-not-disrupt",
+        ),
+    ),
+    note="",
+)
+
+
+def test_enter_shows_the_pods_and_the_last_events_of_the_selected_node_and_goes_back() -> None:
+    console, choice = Console(width=100, height=30), chosen()
+    objects = [*fleet(2), build.pod("large", node="ip-10-0-1.us-west-2.compute.internal", cpu="3")]
+    found, made = shown(*objects), ledger(*objects)
+
+    def drawn(key: str) -> list[str]:
+        assert press(key, choice, 30)
+        return [line.plain for line in live.picture(found, made, choice, console, told=TOLD)]
+
+    assert drawn("j")[-1].startswith("q quit")
+    lines = drawn("\n")
+    assert any("DisruptionBlocked: Pod default/p1 has do-not-disrupt" in line for line in lines)
+    pods = [line.split() for line in lines if line.startswith("default/")]
+    assert [each[0] for each in pods] == ["default/large", "default/p1"]
+    assert pods[0][2:] == ["3", "1Gi"]
+    assert max(map(len, lines)) <= 100
+    assert drawn("\x1b")[-1].startswith("q quit")
+    assert not choice.opened
+    # In the list it ends the view.
+    assert not press("\x1b", choice, 30)
+
+
+def test_a_node_that_goes_while_it_is_looked_at_leads_back_and_says_so() -> None:
+    console, choice = Console(width=100, height=30), chosen()
+    choice.opened = "gone"
+
+    lines = live.picture(shown(*fleet(2)), Ledger(), choice, console)
+
+    assert any("node gone has gone" in line.plain for line in lines)
+    assert not choice.opened
+
+
+def test_the_help_names_every_key_and_any_key_ends_it() -> None:
+    console, choice = Console(width=80, height=30), chosen()
+
+    assert press("?", choice, 30)
+    said = "\n".join(line.plain for line in live.picture([], Ledger(), choice, console))
+    assert all(key in said for key in ("q", "?", "/", "Enter", "Esc", "PgUp", "s ", "r "))
+    assert press("x", choice, 30)
+    assert not choice.is_helped
 
 
 class Busy:
@@ -232,11 +365,14 @@ class Busy:
     def drain(self, _seconds: float) -> bool:
         return True
 
+    def told(self, _node: str, _claim: str) -> Told:
+        return TOLD
+
 
 def test_a_key_counts_in_a_cluster_that_never_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    pressed = iter(["sort", "", "quit"])
+    pressed = iter(["s", "", "q"])
     monkeypatch.setattr(live, "_keys", lambda: nullcontext(lambda _seconds: next(pressed)))
-    choice = live.Choice(sort="name", reverse=False, chosen={}, discount=0)
+    choice = chosen()
     console = Console(file=io.StringIO(), width=100, height=30, force_terminal=True)
 
     live.show(cast("Any", Busy()), choice, console)
@@ -249,19 +385,19 @@ def test_a_terminal_of_another_size_is_drawn_at_once(monkeypatch: pytest.MonkeyP
     heights: list[int] = []
     picture = live.picture
 
-    def noted(*arguments: Any) -> list[Text]:
+    def noted(*arguments: Any, **named: Any) -> list[Text]:
         heights.append(console.height)
-        return picture(*arguments)
+        return picture(*arguments, **named)
 
     def wait(_seconds: float) -> str:
         console.height = 12
-        return "" if len(heights) < 2 else "quit"
+        return "" if len(heights) < 2 else "q"
 
     quiet = Busy()
     monkeypatch.setattr(quiet, "drain", lambda _seconds: False)
     monkeypatch.setattr(live, "_keys", lambda: nullcontext(wait))
     monkeypatch.setattr(live, "picture", noted)
-    choice = live.Choice(sort="name", reverse=False, chosen={}, discount=0)
+    choice = chosen()
     live.show(cast("Any", quiet), choice, console)
 
     assert heights == [30, 12]

@@ -1,11 +1,12 @@
 """What `daiku local exec` gives a command, and what it keeps from it."""
 
 import os
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from daiku_local import environment, paths
+from daiku_local import environment
 from daiku_local.world import World
 
 TOOLS = Path("/cache/tools/bin")
@@ -33,15 +34,29 @@ def test_a_command_is_led_to_the_world(world: World) -> None:
     assert seen["DAIKU_WORLD"] == world.folder
 
 
-def test_stand_ins_come_before_tools_before_own_programs_before_the_users(world: World) -> None:
+def test_tools_come_before_own_programs_before_the_users(world: World) -> None:
     seen = environment.of_commands(world, TOOLS, {"PATH": "/usr/bin"})
 
     assert seen["PATH"].split(os.pathsep) == [
-        str(paths.stand_in_plugins()),
         str(TOOLS),
         str(environment.own_programs()),
         "/usr/bin",
     ]
+
+
+def test_the_engine_finds_stand_ins_in_its_own_cache_and_none_on_the_path(
+    world: World, tmp_path: Path
+) -> None:
+    environment.install_plugins(tmp_path)
+    environment.install_plugins(tmp_path)
+
+    found = sorted(tmp_path.glob("pulumi/plugins/*/*"))
+    assert [(f.parent.name, f.name) for f in found] == [
+        (f"resource-{name}-v{metadata.version(f'pulumi-{name}')}", f"pulumi-resource-{name}")
+        for name in ("aws", "docker-build", "eks", "kubernetes")
+    ]
+    assert all(os.access(each, os.X_OK) for each in found)
+    assert environment.of_commands(world, TOOLS, {})["PULUMI_IGNORE_AMBIENT_PLUGINS"] == "true"
 
 
 def test_another_account_or_cluster_is_forgotten(world: World) -> None:

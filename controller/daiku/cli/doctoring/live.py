@@ -7,6 +7,7 @@ import msgspec
 
 from daiku.api import kinds, manifests
 from daiku.api.manifests import Document
+from daiku.cli import surroundings
 from daiku.kube import credentials, errors
 from daiku.kube.client import Client
 
@@ -47,7 +48,7 @@ def read(
         client = Client(credentials.Credentials(environ))
     except credentials.NoClusterError as error:
         raise UnreachableError(
-            f"{error}; or examine a saved cluster with --from FILE (made by `daiku snapshot`)"
+            f"{surroundings.said(error)}; or examine a saved cluster with --from FILE (made by `daiku snapshot`)"
         ) from error
     for number, (name, (version, path)) in enumerate(wanted.items()):
         step(f"reading {name}", number, len(wanted))

@@ -5,14 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from daiku.cli.rolling import rounds
+from daiku.cli.rolling import holding, rounds
 from daiku.cli.rolling.rounds import Member, Selection
 from daiku.kube.client import Client
 from daiku.model import units
+from daiku.runtime import clock
 
 POLL_SECONDS: Final = 2.0
 STILL_SECONDS: Final = 180.0
 """Without a change for so long a person is told how to find out why."""
+HELD_SECONDS: Final = 10.0
+"""How often it is asked what holds nodes up; a multiple of the time between two polls."""
 _NAMED_MOST: Final = 3
 
 
@@ -59,9 +62,13 @@ class Follower:
     """Told whenever something has changed."""
     hint: Callable[[Stand], None]
     """Told when nothing has for long."""
+    say: Callable[[str], None]
+    """Told what holds a node up, once for each that changes."""
     sleep: Callable[[float], None] = time.sleep
     _marked: dict[str, None] = field(default_factory=dict[str, None])
     _total: int = 0
+    _held: dict[str, bool] = field(default_factory=dict[str, bool])
+    """What held nodes up the last time -> whether it has been said."""
 
     def follow(self) -> Stand:
         """How it ended: with nothing left, or paused by somebody else.
@@ -69,7 +76,7 @@ class Follower:
         Raises:
             KubeError: The cluster cannot be read any more.
         """
-        last, still = "", 0.0
+        last, still, waited = "", 0.0, 0.0
         while True:
             members = rounds.read(self.client)
             now = stand([m for m in members if m.mark is not None and self._is_mine(m)])
@@ -80,11 +87,20 @@ class Follower:
                 self.show(now)
             if not now.left or now.paused:
                 return now
+            if waited % HELD_SECONDS == 0:
+                self._tell(holding.held(self.client, now.left, clock.now()))
             self.sleep(POLL_SECONDS)
-            still += POLL_SECONDS
+            still, waited = still + POLL_SECONDS, waited + POLL_SECONDS
             if still >= STILL_SECONDS:
                 still = 0.0
                 self.hint(now)
+
+    def _tell(self, held: Sequence[str]) -> None:
+        """Say what was so the last time already: most pods end within seconds."""
+        for each in held:
+            if self._held.get(each) is False:
+                self.say(each)
+        self._held = {each: each in self._held for each in held}
 
     def _is_mine(self, member: Member) -> bool:
         """A node that was meant once stays so, even when its Node has gone before its NodeClaim."""

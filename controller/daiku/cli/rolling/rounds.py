@@ -18,6 +18,8 @@ from daiku.kube.client import Client
 from daiku.model import labels
 
 PAUSED: Final = labels.ROLL_PAUSED
+ENDING: Final = ("Drained", "VolumesDetached")
+"""Conditions of a NodeClaim that goes, in the order in which they become True."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,8 @@ class Member:
     going: bool
     """Its deletion has been asked for."""
     mark: Mark | None
+    held: str = ""
+    """What it waits for while it goes, such as "waits for PDB web: 0 disruptions allowed (default/web-1)"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +151,7 @@ class _NodeInfo(wire.Wire):
 
 class _Status(wire.Wire):
     node_name: str | None = None
+    conditions: list[wire.Condition] | None = None
     node_info: _NodeInfo = msgspec.field(default_factory=_NodeInfo)
 
 
@@ -171,7 +176,14 @@ def _member(found: _Object, kubelets: Mapping[str, str]) -> Member:
         created=encode.time(meta.creation_timestamp) if meta.creation_timestamp else "",
         going=meta.deletion_timestamp is not None,
         mark=Mark.read((meta.annotations or {}).get(labels.ROLL, "")),
+        held=_held(found.status.conditions or ()),
     )
+
+
+def _held(conditions: Sequence[wire.Condition]) -> str:
+    """What stands between a node that goes and its end, by the first condition that says so."""
+    said = {each.type: each.message or "" for each in conditions if each.status != "True"}
+    return next((said[kind] for kind in ENDING if said.get(kind)), "")
 
 
 _objects = msgspec.json.Decoder(_Object)

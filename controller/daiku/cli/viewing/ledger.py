@@ -33,6 +33,18 @@ class _Share:
 
     node: str
     requests: tuple[tuple[str, int], ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """An unfinished pod on a node."""
+
+    key: str
+    """namespace/name."""
+    state: str
+    """ready, ending, or its phase."""
+    requests: dict[str, int]
 
 
 class Ledger:
@@ -92,6 +104,14 @@ class Ledger:
         ]
         return found
 
+    def residents(self, node: str) -> list[Resident]:
+        """The unfinished pods of a node, in the order of their keys."""
+        return [
+            Resident(key=key, state=share.state, requests=dict(share.requests))
+            for key, share in sorted(self._shares.items())
+            if share.node == node
+        ]
+
     def _known(self, kind: type[events.Object]) -> list[str]:
         if kind is Node:
             return list(self._nodes)
@@ -115,7 +135,10 @@ class Ledger:
         if not pod.node_name:
             self._waiting[key] = pod.unschedulable
             return
-        share = _Share(pod.node_name, tuple(pod.requests.items()))
+        state = "ready" if pod.ready else pod.phase.lower()
+        if pod.meta.deleted is not None:
+            state = "ending"
+        share = _Share(pod.node_name, tuple(pod.requests.items()), state)
         self._shares[key] = share
         sums = self._sums.setdefault(share.node, {})
         for resource, amount in share.requests:

@@ -1,4 +1,4 @@
-"""The view that stays: a frame whenever something changed, keys to sort and scroll.
+"""The view that stays: a frame whenever something changed. What keys do is in `choice`.
 
 At most two frames a second, and none while nothing changes but ages, so that it costs little beside a large cluster.
 """
@@ -8,138 +8,145 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, Group
 from rich.live import Live as RichLive
 from rich.text import Text
 
-from daiku.cli.viewing import rows, screen
+from daiku.cli.viewing import details, rows, screen
+from daiku.cli.viewing.choice import Choice, press
+from daiku.cli.viewing.ledger import Ledger
 from daiku.cli.viewing.rows import Row
-from daiku.cli.viewing.source import Live
+from daiku.cli.viewing.source import Live, Told
 from daiku.runtime import clock
 
 FRAME_SECONDS: Final = 0.5
 AGES_SECONDS: Final = 5.0
 """How old the shown ages may be."""
-HELP: Final = "q quit   s sort by {sort}   r reverse   arrows, PgUp, PgDn scroll"
-KEYS: Final = {
-    "q": "quit",
-    "\x1b": "quit",
-    "\x03": "quit",
-    "s": "sort",
-    "r": "reverse",
-    "\x1b[A": "up",
-    "k": "up",
-    "\x1b[B": "down",
-    "j": "down",
-    "\x1b[5~": "page up",
-    "\x1b[6~": "page down",
-    " ": "page down",
-    "\x1b[H": "home",
-    "\x1b[F": "end",
-}
-
-
-@dataclass(slots=True, kw_only=True)
-class Choice:
-    """What the person has chosen to see."""
-
-    sort: str
-    reverse: bool
-    chosen: Mapping[str, str]
-    discount: float
-    top: int = 0
-    """First line that is visible."""
+BELOW: Final = "q quit   ? help   Enter pods and events   / filter   s sort by {sort}   r reverse"
+BELOW_OPEN: Final = "q quit   ? help   Enter or Esc back"
 
 
 def show(source: Live, choice: Choice, console: Console) -> None:
     """Show the cluster until the person has seen enough."""
     drawn = 0.0
     found: list[Row] = []
-    said: tuple[str, ...] = ()
+    said: tuple[tuple[str, ...], Told] = (), Told()
     changed, size = True, console.size
     with (
         _keys() as key,
         RichLive(console=console, screen=True, auto_refresh=False, transient=True) as frame,
     ):
         while True:
-            notes = tuple(source.notes)
-            if changed or notes != said or time.monotonic() - drawn > AGES_SECONDS:
+            now = tuple(source.notes), _told(source, found, choice)
+            if changed or now != said or time.monotonic() - drawn > AGES_SECONDS:
                 found = rows.rows(
                     source.ledger.machines(), source.price, choice.discount, clock.now()
                 )
-                drawn, said, changed = time.monotonic(), notes, True
+                drawn, said, changed = time.monotonic(), now, True
             if changed:
                 size = console.size
-                lines = picture(found, source.ledger.waiting, said, choice, console)
+                notes, told = said
+                lines = picture(found, source.ledger, choice, console, notes=notes, told=told)
                 frame.update(Group(*lines), refresh=True)
             pressed = key(FRAME_SECONDS)
-            if pressed == "quit":
+            if pressed and not press(pressed, choice, size.height):
                 return
-            asked = press(pressed, choice, size.height)
-            changed = source.drain(0) or asked or console.size != size
+            changed = source.drain(0) or bool(pressed) or console.size != size
 
 
 def picture(
     found: Sequence[Row],
-    waiting: int,
-    notes: Sequence[str],
+    ledger: Ledger,
     choice: Choice,
     console: Console,
+    *,
+    notes: Sequence[str] = (),
+    told: Told | None = None,
 ) -> list[Text]:
-    """The lines of one frame, as many as the terminal has; `choice.top` is kept inside what there is."""
+    """The lines of one frame, as many as the terminal has; where `choice` is, is kept inside what there is."""
     width, height = console.size
     glyphs = screen.Glyphs.of(console.encoding)
-    shown = rows.arrange(found, choice.sort, reverse=choice.reverse, chosen=choice.chosen)
-    above = screen.header(rows.totals(shown, waiting), notes, width, glyphs)
-    room = max(1, height - len(above) - 2)
-    choice.top = max(0, min(choice.top, len(shown) - room))
-    visible = shown[choice.top : choice.top + room]
-    lines = [*above, *screen.table(visible, width, glyphs)]
-    below = HELP.format(sort=choice.sort)
-    if len(shown) > room:
-        below += f"   {choice.top + 1}-{choice.top + len(visible)} of {len(shown)}"
-    lines.append(Text(below, style="dim", no_wrap=True))
+    opened = next((row for row in found if row.name == choice.opened), None)
+    if choice.opened and opened is None:
+        notes = (*notes, f"node {choice.opened} has gone")
+        choice.opened = ""
+    if choice.is_helped:
+        lines = details.of_keys(width)
+    elif opened is not None:
+        residents = ledger.residents(opened.name)
+        whole = details.of_node(opened, residents, told or Told(), width, glyphs)
+        lines = _scrolled(whole, choice, height)
+    else:
+        lines = _list(found, ledger.waiting, notes, choice, console)
     for line in lines:
         line.truncate(width)
     return lines[:height]
 
 
-def press(pressed: str, choice: Choice, height: int) -> bool:
-    """Do what a key asks for; whether anything is to be drawn anew."""
-    page = max(1, height - 8)
-    moves = {
-        "up": -1,
-        "down": 1,
-        "page up": -page,
-        "page down": page,
-        "home": -(10**9),
-        "end": 10**9,
-    }
-    if pressed in moves:
-        choice.top += moves[pressed]
-    elif pressed == "sort":
-        names = list(rows.SORTS)
-        choice.sort = names[(names.index(choice.sort) + 1) % len(names)]
-    elif pressed == "reverse":
-        choice.reverse = not choice.reverse
-    return bool(pressed)
+def _list(
+    found: Sequence[Row], waiting: int, notes: Sequence[str], choice: Choice, console: Console
+) -> list[Text]:
+    """All nodes, with the one that is selected among those that are visible."""
+    width, height = console.size
+    glyphs = screen.Glyphs.of(console.encoding)
+    shown = rows.arrange(
+        found, choice.sort, reverse=choice.reverse, chosen=choice.chosen, text=choice.text
+    )
+    above = screen.header(rows.totals(shown, waiting), notes, width, glyphs)
+    room = max(1, height - len(above) - 2)
+    names = [row.name for row in shown]
+    # The node stays selected, not the line: others come and go above it.
+    at = names.index(choice.selected) if choice.selected in names else choice.at
+    choice.at = max(0, min(at + choice.move, len(shown) - 1))
+    choice.move = 0
+    choice.selected = names[choice.at] if names else ""
+    first = max(choice.at - room + 1, min(choice.top, choice.at))
+    choice.top = max(0, min(first, len(shown) - room))
+    visible = shown[choice.top : choice.top + room]
+    lines = [*above, *screen.table(visible, width, glyphs)]
+    if visible:
+        lines[len(above) + 1 + choice.at - choice.top].stylize("reverse")
+    below = BELOW.format(sort=choice.sort)
+    if len(shown) > room:
+        below = f"{choice.top + 1}-{choice.top + len(visible)} of {len(shown)}   {below}"
+    if choice.is_typing or choice.text:
+        cursor = "_" if choice.is_typing else "   "
+        below = f"/{choice.text}{cursor}   {len(shown)} of {len(found)} nodes   {below}"
+    return [*lines, Text(below, style="dim", no_wrap=True)]
+
+
+def _scrolled(whole: Sequence[Text], choice: Choice, height: int) -> list[Text]:
+    """What of a longer text is visible."""
+    room = max(1, height - 1)
+    choice.top = max(0, min(choice.top + choice.move, len(whole) - room))
+    choice.move = 0
+    below = BELOW_OPEN
+    if len(whole) > room:
+        below = f"{choice.top + 1}-{min(len(whole), choice.top + room)} of {len(whole)}   {below}"
+    visible = whole[choice.top : choice.top + room]
+    return [*visible, Text(below, style="dim", no_wrap=True)]
+
+
+def _told(source: Live, found: Sequence[Row], choice: Choice) -> Told:
+    """What was said of the node that is looked at, as far as it is known."""
+    opened = next((row for row in found if row.name == choice.opened), None)
+    return source.told(opened.name, opened.node_claim) if opened is not None else Told()
 
 
 @contextmanager
 def _keys() -> Generator[Callable[[float], str]]:
-    """Read single keys: what one asks for, or an empty text after so many seconds without."""
+    """Read keys: what the terminal sends for one, or an empty text after so many seconds without."""
     file = sys.stdin.fileno()
     before = termios.tcgetattr(file)
 
     def read(timeout_seconds: float) -> str:
         if not select.select([file], [], [], timeout_seconds)[0]:
             return ""
-        return KEYS.get(sys.stdin.buffer.raw.read(8).decode(errors="replace"), "")  # type: ignore[union-attr]
+        return sys.stdin.buffer.raw.read(64).decode(errors="replace")  # type: ignore[union-attr]
 
     try:
         tty.setcbreak(file)

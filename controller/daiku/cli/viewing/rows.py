@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from daiku.cli import figures
+from daiku.cli.viewing.filters import FILTERS
 from daiku.cli.viewing.ledger import Machine
 from daiku.model import condition, labels, resources
 from daiku.model.instance_type import Catalogue
@@ -105,16 +106,33 @@ def rows(machines: Iterable[Machine], price: PriceOf, discount: float, now: date
 
 
 def arrange(
-    found: Iterable[Row], sort: str, *, reverse: bool, chosen: Mapping[str, str]
+    found: Iterable[Row], sort: str, *, reverse: bool, chosen: Mapping[str, str], text: str = ""
 ) -> list[Row]:
-    """The lines that `chosen` admits (label of a column -> a part of its text), sorted."""
+    """The lines that are admitted, sorted.
+
+    Args:
+        found: All lines.
+        sort: One of `SORTS`.
+        reverse: The other way round.
+        chosen: Field of a row -> a part of its text.
+        text: Words of which each is in one of the columns of `FILTERS`, or in the one before its `=`.
+    """
+    words = text.split()
     admitted = [
         row
         for row in found
         if all(part in str(getattr(row, field)) for field, part in chosen.items())
+        and all(_has(row, word) for word in words)
     ]
     admitted.sort(key=lambda row: row.name)
     return sorted(admitted, key=SORTS[sort], reverse=reverse)
+
+
+def _has(row: Row, word: str) -> bool:
+    column, separator, part = word.partition("=")
+    if separator and column in FILTERS:
+        return part in getattr(row, FILTERS[column])
+    return any(word in getattr(row, field) for field in FILTERS.values())
 
 
 def totals(found: Sequence[Row], waiting: int) -> Totals:

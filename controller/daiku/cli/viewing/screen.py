@@ -1,12 +1,13 @@
 """Rows as lines of a terminal: columns that fit its width, bars that its encoding can write.
 
-Columns are dropped, least telling first, until the rest fits; below 60 columns names are cut. Lines are made one by one
+Columns are dropped, least telling first, until the rest fits; with 100 columns of the terminal capacity type and price
+are among those that stay. Names are cut where nothing else helps. Lines are made one by one
 and only for what is visible, because a table of a thousand rows costs half a second.
 """
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -18,10 +19,13 @@ from daiku.model import units
 
 NAME_LEAST: Final = 12
 """Columns that a node's name has at least."""
-BAR_CELLS: Final = 10
+BARS: Final = (10, 6)
+"""Cells of a bar in the table: of the wide one, and of the one where columns would be lost otherwise."""
 _BESIDE_BARS: Final = len("cpu ") + len("   memory ") + 2 * len(" 100%")
 """Columns of the line with the two bars that are no bar."""
 GAP: Final = 2
+TELLING: Final = 7
+"""Columns that are worth a narrower bar, or the end of a name."""
 SHADES: Final = ((0.7, "green"), (0.3, "yellow"), (0.0, "red"))
 """Fill from which on a bar has the colour: an empty node is what costs."""
 TROUBLE: Final = frozenset({"not ready", "terminating", "disrupted"})
@@ -81,8 +85,8 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
         lines.append(
             Text(f"{units.counted(sums.unpriced, 'node')} without a price: counted as $0", "dim")
         )
-    said = [part for note in notes for part in textwrap.wrap(note, width, subsequent_indent="  ")]
-    return [*lines, *(Text(each, "yellow") for each in said), Text()]
+    said = [line for note in notes for line in wrapped(note, width, "yellow")]
+    return [*lines, *said, Text()]
 
 
 def _all_hours(usd: float | None) -> str:
@@ -99,10 +103,16 @@ def table(found: Sequence[Row], width: int, glyphs: Glyphs) -> list[Text]:
     lines[0].stylize("bold")
     for row, said in zip(found, names, strict=True):
         cells = [_padded(column.text(row, glyphs), column) for column in columns]
-        lines.append(_line(_cut(said, name, glyphs).ljust(name), cells))
+        lines.append(_line(cut(said, name, glyphs).ljust(name), cells))
     for line in lines:
         line.truncate(width)
     return lines
+
+
+def wrapped(text: str, width: int, style: str, indent: int = 2) -> list[Text]:
+    """A text as lines of at most so many columns, all but the first with an indent."""
+    lines = textwrap.wrap(text, width, subsequent_indent=" " * indent, drop_whitespace=True)
+    return [Text(each, style) for each in lines]
 
 
 def age(seconds: int) -> str:
@@ -116,7 +126,7 @@ def age(seconds: int) -> str:
     return f"{seconds // 60}m" if seconds >= 60 else f"{seconds}s"
 
 
-def _columns(found: Sequence[Row]) -> list[_Column]:
+def _columns(found: Sequence[Row], cells: int) -> list[_Column]:
     def plain(field: str, title: str, keep: int) -> _Column:
         width = (
             max(len(title), *(len(getattr(row, field)) for row in found)) if found else len(title)
@@ -131,20 +141,20 @@ def _columns(found: Sequence[Row]) -> list[_Column]:
     def fill(field: str, title: str, keep: int) -> _Column:
         return _Column(
             title=title,
-            width=BAR_CELLS + 5,
+            width=cells + 5,
             keep=keep,
-            text=lambda row, glyphs: _bar(getattr(row, field), BAR_CELLS, glyphs),
+            text=lambda row, glyphs: _bar(getattr(row, field), cells, glyphs),
         )
 
     return [
-        _Column(title="STATE", width=12, text=lambda row, _: _state(row), keep=9),
+        replace(plain("state", "STATE", 9), text=_state),
         fill("cpu_fill", "CPU", 10),
-        fill("memory_fill", "MEMORY", 7),
-        _Column(title="PODS", width=7, text=_pods, keep=5, right=True),
+        fill("memory_fill", "MEMORY", 5),
+        _Column(title="PODS", width=7, text=_pods, keep=4, right=True),
         plain("instance_type", "TYPE", 8),
-        plain("capacity_type", "CAPACITY", 4),
+        plain("capacity_type", "CAPACITY", 6),
         plain("zone", "ZONE", 3),
-        _Column(title="$/H", width=8, text=_hourly, keep=6, right=True),
+        _Column(title="$/H", width=8, text=_hourly, keep=7, right=True),
         _Column(title="$/MONTH", width=8, text=_monthly, keep=1, right=True),
         _Column(
             title="AGE", width=6, text=lambda row, _: Text(age(row.age_seconds)), keep=2, right=True
@@ -156,20 +166,21 @@ def _columns(found: Sequence[Row]) -> list[_Column]:
 def _names(found: Sequence[Row], width: int) -> list[str]:
     """Whole names where every column fits beside them, else without the domain that they share."""
     whole = [row.name for row in found]
-    others = sum(column.width + GAP for column in _columns(found))
+    others = sum(column.width + GAP for column in _columns(found, max(BARS)))
     short = [name.partition(".")[0] for name in whole]
     is_short_enough = max(map(len, whole), default=0) + others <= width
     return whole if is_short_enough or len(set(short)) < len(set(whole)) else short
 
 
 def _fitting(found: Sequence[Row], longest: int, width: int) -> list[_Column]:
-    columns = _columns(found)
-    for name in (min(longest, 48), NAME_LEAST):
-        # First every column is tried with whole names, then with names that are cut.
-        while columns and name + sum(column.width + GAP for column in columns) > width:
-            if name != NAME_LEAST and len(columns) <= 7:
-                break
+    """Those that fit: with whole names and wide bars if that loses none of the most telling ones."""
+    for cells, name in ((max(BARS), longest), (min(BARS), longest), (min(BARS), NAME_LEAST)):
+        columns = _columns(found, cells)
+        least = TELLING if name > NAME_LEAST else 0
+        while len(columns) > least and name + sum(c.width + GAP for c in columns) > width:
             columns.remove(min(columns, key=lambda column: column.keep))
+        if name + sum(c.width + GAP for c in columns) <= width:
+            break
     return columns
 
 
@@ -202,7 +213,7 @@ def _bar(share: float, cells: int, glyphs: Glyphs) -> Text:
     return bar
 
 
-def _state(row: Row) -> Text:
+def _state(row: Row, _glyphs: Glyphs) -> Text:
     if row.state == READY:
         return Text(row.state, "green")
     return Text(row.state, "red" if row.state in TROUBLE else "yellow")
@@ -220,5 +231,6 @@ def _monthly(row: Row, _glyphs: Glyphs) -> Text:
     return Text("-" if row.usd_per_hour is None else figures.monthly(row.usd_per_hour))
 
 
-def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+def cut(text: str, width: int, glyphs: Glyphs) -> str:
+    """A text of at most so many columns, with a mark where some of it is missing."""
     return text if len(text) <= width else text[: width - 1] + glyphs.cut

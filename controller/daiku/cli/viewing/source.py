@@ -6,13 +6,16 @@ nothing to see. Prices come in a thread of their own, because a cloud takes seco
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from daiku.api import kinds
+from daiku.cli import event_log, surroundings
+from daiku.cli.event_log import Said
 from daiku.cli.viewing import rows
 from daiku.cli.viewing.ledger import Ledger, Machine
-from daiku.kube import credentials
+from daiku.kube import credentials, errors
 from daiku.kube.client import Client
 from daiku.kube.watch import Watcher
 from daiku.runtime.inbox import Inbox
@@ -21,6 +24,20 @@ from daiku.telemetry import log
 WATCHED: Final = (kinds.NODES, kinds.NODE_CLAIMS, kinds.PODS)
 PATIENCE_SECONDS: Final = 30.0
 """How long the first lists may take."""
+TOLD_SECONDS: Final = 5.0
+"""How old the events of a node that is looked at may be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What was said of a node."""
+
+    said: tuple[Said, ...] = ()
+    """The newest first."""
+    note: str = "events are being read"
+    """Why there is nothing; empty when there is."""
+    read: float = 0.0
+    """Of the monotonic clock: when it was asked for last."""
 
 
 class NoViewError(Exception):
@@ -44,7 +61,7 @@ class Live:
             self._client = Client(credentials.Credentials(environ))
         except credentials.NoClusterError as error:
             raise NoViewError(
-                f"{error}; or look at a saved cluster with --from FILE (made by `daiku snapshot`)"
+                f"{surroundings.said(error)}; or look at a saved cluster with --from FILE (made by `daiku snapshot`)"
             ) from error
         # Watchers say what is wrong in their log; here it is a note on the screen.
         log.configure("error")
@@ -58,6 +75,8 @@ class Live:
         self._is_priced = price is not None
         self._price: rows.PriceOf = price or _unknown
         self._price_note = "" if price else "prices are being read"
+        self._told: dict[str, Told] = {}
+        """Name of a node -> what was said of it; only those that were looked at."""
         self.ledger = Ledger()
         """What is known now."""
 
@@ -120,9 +139,41 @@ class Live:
             self.ledger.apply(event)
         return bool(found)
 
+    def told(self, node: str, claim: str) -> Told:
+        """What was said of a node and its NodeClaim, as far as it has been read; it is read again in the background.
+
+        Args:
+            node: Name of the Node.
+            claim: Name of the NodeClaim; empty when there is none.
+        """
+        known = self._told.get(node)
+        if known is None or time.monotonic() - known.read > TOLD_SECONDS:
+            self._told[node] = replace(known or Told(), read=time.monotonic())
+            names = dict.fromkeys(name for name in (node, claim) if name)
+            asked = threading.Thread(
+                target=self._ask_events, args=(node, [*names]), name="events", daemon=True
+            )
+            asked.start()
+        return self._told[node]
+
     def close(self) -> None:
         """Stop to follow."""
         self._stop.set()
+
+    def _ask_events(self, node: str, names: Sequence[str]) -> None:
+        try:
+            said = [
+                each
+                for name in names
+                for each in event_log.read(self._client, f"involvedObject.name={name}")
+                if each.kind in {"Node", "NodeClaim"}
+            ]
+        except errors.KubeError as error:
+            note, said = f"without events: {error}", list[Said]()
+        else:
+            note = "" if said else "no events"
+        said.sort(key=lambda each: each.at, reverse=True)
+        self._told[node] = Told(said=tuple(said), note=note, read=time.monotonic())
 
     def _ask_prices(self) -> None:
         # boto3 takes a third of a second, which the first frame should not wait for.

@@ -77,7 +77,7 @@ def loopback_endpoint() -> str:
         raise ProviderError(
             f"this `pulumi-resource-aws` is Daiku's stand-in for the laptop world and speaks to "
             f"this machine only, but AWS_ENDPOINT_URL is {url!r}: run the command through "
-            f"`daiku local exec -- …`, or for a real account take local/bin off the PATH"
+            f"`daiku local exec -- …`, or for a real account outside of it, with local/bin on no PATH"
         )
     return url
 

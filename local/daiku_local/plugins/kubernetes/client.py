@@ -210,6 +210,6 @@ def _refuse_distant(host: str) -> None:
     if not local:
         raise ProviderError(
             f"this `pulumi-resource-kubernetes` is Daiku's stand-in for the laptop world and speaks "
-            f"to this machine only, but the kubeconfig names {host}: for a real cluster take "
-            f"local/bin off the PATH"
+            f"to this machine only, but the kubeconfig names {host}: for a real cluster run "
+            f"the command outside of `daiku local exec`, with local/bin on no PATH"
         )

@@ -85,6 +85,7 @@ def test_addresses_are_the_instances() -> None:
         {"type": "InternalIP", "address": "10.0.1.7"},
         {"type": "InternalDNS", "address": NAME},
         {"type": "Hostname", "address": NAME},
+        {"type": "ExternalDNS", "address": "localhost"},
     ]
 
 

@@ -40,6 +40,7 @@ def test_a_forecast_is_shown_as_it_was_given() -> None:
         ({"sold_out": [{"colour": "red"}]}, "colour"),
         ({"pending_seconds": "soon"}, "soon"),
         ({"throttle": {"CreateFleet": "often"}}, "often"),
+        ({"shifted_zones": "usw2-az1"}, r'write \["usw2-az1"\]'),
     ],
 )
 def test_a_forecast_that_cannot_be_read_says_why(content: object, reason: str) -> None:
