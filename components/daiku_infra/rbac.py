@@ -43,6 +43,8 @@ def cluster_rules(*, makes_nodes: bool = False) -> list[Rule]:
         _rule("karpenter.k8s.aws", ["ec2nodeclasses/finalizers"], ["update"]),
         _rule("", ["nodes"], ["delete", "patch", "update"]),
         _rule("", ["pods/eviction"], ["create"]),
+        # Where kube-scheduler tries a pod first: on the node that was made for it.
+        _rule("", ["pods/status"], ["patch"]),
         # Which pod goes first when a Deployment that asked for a surge is scaled back, or one whose scale-ins are to
         # empty one node after the other.
         _rule("", ["pods"], ["delete", "patch"]),

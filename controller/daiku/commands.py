@@ -101,6 +101,15 @@ class DeleteNodeClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodRef:
+    """One pod, and no later one of its name."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchNode:
     """Change a Node's metadata and taints. None leaves a part as it is."""
 
@@ -118,6 +127,14 @@ class PatchNode:
     before: Node | None = None
     """The Node that was decided on: a newer version of it will do too, as long as the taints that change are where they
     were. None: only the version above will."""
+    nominates: tuple[PodRef, ...] = ()
+    """Pods for which kube-scheduler is to try this node first: it is told so before the change is made. A hint: a pod
+    that cannot be told is placed like any other."""
+
+    @property
+    def only_nominates(self) -> bool:
+        """Whether the Node stays as closed or open as it is, and only pods are told of it."""
+        return bool(self.nominates) and self.taints is None
 
     @property
     def key(self) -> str:

@@ -294,6 +294,11 @@ def pod_patch(command: commands.PatchPod) -> Json:
     return {"metadata": {"uid": command.uid, "annotations": dict(command.annotations)}}
 
 
+def nomination(pod: commands.PodRef, node: str) -> Json:
+    """The patch of a pod's status that tells kube-scheduler to try `node` first."""
+    return {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node}}
+
+
 def deployment_patch(command: commands.PatchDeployment) -> tuple[str, Json]:
     """What is behind a Deployment's path, and the patch that is sent there.
 

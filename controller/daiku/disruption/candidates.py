@@ -126,6 +126,9 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         return Kept(
             node_claim=name, reason="NotInitialized", message="its node is not ready for pods yet"
         )
+    if state_node.is_awaiting:
+        closed = "it is closed until the pods that it was made for wait for it"
+        return Kept(node_claim=name, reason="Nominated", message=closed)
     if name in standing.moving:
         return Kept(node_claim=name, reason="Disrupting", message=standing.moving[name])
     pool = standing.snapshot.node_pool(state_node.nodepool)

@@ -23,6 +23,7 @@ from daiku.disruption import (
     loops,
     marks,
     moves,
+    opening,
     progress,
     record,
     repacking,
@@ -97,8 +98,11 @@ def plan(
         stop=stop,
     )
     begun = progress.plan(ground)
+    opened = opening.plan(ground)
     found, kept = candidates.find(snapshot, placements, moves.moving(ground.moves), now)
-    made = Disruption(commands=[*begun.commands], kept=kept, wakes=[*begun.wakes])
+    made = Disruption(
+        commands=[*begun.commands, *opened.commands], kept=kept, wakes=[*begun.wakes, *opened.wakes]
+    )
     started = _check_again(found, ground, made)
     rest = [c for c in found if c.name not in _claims(made.proposals) and c.name not in started]
     if catalogue.version:

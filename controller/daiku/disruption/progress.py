@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.disruption import candidates, joint, marks, moves, record
+from daiku.disruption import candidates, joint, marks, moves, opening, record
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.budgets import allowance as allowance_of
 from daiku.disruption.ground import Ground
@@ -304,6 +304,8 @@ def _creations(move: Move, weighing: Weighing, ground: Ground) -> list[CreateNod
     for number, node in enumerate(weighing.new_nodes, start=len(move.record.replacements)):
         types = ground.catalogue.instance_types[node.pool.template.node_class]
         annotations = {labels.DISRUPTION_COMMAND: record.write(move.record)}
+        if weighing.awaits_pods and opening.is_plain(node):
+            annotations[labels.AWAITING_PODS] = "true"
         creation = claims.create(
             node,
             types,

@@ -34,6 +34,8 @@ class Weighing:
     saves_usd_per_hour: float = 0.0
     made_usd_per_hour: float = 0.0
     """What all nodes cost that would be made for this move and for those that begin with it."""
+    awaits_pods: bool = False
+    """Whether the new nodes are to stay closed until the pods wait for which they are made."""
 
     @classmethod
     def of_move(cls, move: Move, ground: Ground) -> "Weighing":
@@ -115,6 +117,8 @@ class Together:
         nodes: Sequence[StateNode],
         made: Sequence[StateNode] = (),
         slack: float = 0.0,
+        *,
+        landed: bool = False,
     ) -> Weighing:
         """Whether the pods fit elsewhere and on any number of new nodes that are clearly cheaper than these together.
 
@@ -122,6 +126,7 @@ class Together:
             nodes: Nodes that would go.
             made: Nodes that were made for them already, and are paid for.
             slack: Share by which pods are taken for larger than they are.
+            landed: Whether nodes that are open are filled as kube-scheduler does it.
         """
         names, there, known = _names(nodes), _names(made), self.world.usd_per_hour
         price = sum(known.get(name, 0.0) for name in names)
@@ -136,6 +141,7 @@ class Together:
             + (price - moving) / payback.friction(moving),
             closed=self.ground.unquiet() - gone - there,
             slack=slack,
+            landed=landed,
         )
         refused = _refused(outcome)
         if refused is not None:

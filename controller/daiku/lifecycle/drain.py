@@ -10,7 +10,7 @@ Left alone: finished pods, static pods, and those that tolerate the taint of a d
 Source: Karpenter's terminator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -26,6 +26,11 @@ MARKS: Final = {labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"}
 """Labels that a Node gets before its pods leave."""
 STUCK: Final = timedelta(minutes=1)
 """A pod that should have ended this long ago is not waited for: its kubelet does not answer."""
+_FIRST: Final = timedelta(seconds=3)
+"""How long pods that are expected on closed nodes leave the way to others, which may come to open ones: their owners
+take a second to make successors, and times of deletion are whole seconds."""
+_LANDING: Final = timedelta(seconds=6)
+"""How long they do so while these have not all been placed."""
 _GATHERING: Final = timedelta(seconds=2)
 """How long pods wait until other nodes that go at the same time can be emptied as well."""
 FORCEFUL: Final = "Forceful Termination"
@@ -77,7 +82,8 @@ def in_turn(
     """The same with evictions in the order that suits kube-scheduler, and when to look at those again that wait.
 
     It places pods one by one as they come: a small pod finds room after a large one, and not the other way. So nodes
-    that go at the same time are emptied together, the largest pods first.
+    that go at the same time are emptied together. Pods that are to go to nodes which are closed until they wait would
+    take the room elsewhere that was meant for others; so these others leave first, and are given a moment to land.
     """
     evictions = {c.uid: c for c in commands if isinstance(c, Evict)}
     if len(evictions) < 2:
@@ -85,11 +91,16 @@ def in_turn(
     leaving = [(pod, s) for s in snapshot.state_nodes if s.is_leaving for pod in s.pods]
     size = {pod.meta.uid: _size(pod) for pod, _ in leaving}
     ranked = sorted(evictions.values(), key=lambda c: (-size.get(c.uid, 0.0), c.key))
+    placed = {pod.meta.uid: True for pods in snapshot.places.values() for pod in pods}
     began = {pod.meta.uid: _began(s, now) for pod, s in leaving}
-    held: dict[str, datetime] = {}
+    since = {uid: at for uid, at in began.items() if uid in placed}
+    least = now - (_LANDING if _are_landing(ranked, placed, snapshot) else _FIRST)
+    held = {c.uid: since[c.uid] for c in ranked if c.uid in since and since[c.uid] > least}
+    wakes = [at + wait for at in held.values() for wait in (_FIRST, _LANDING)]
     if any(s.is_leaving and not _is_told(s) for s in snapshot.state_nodes):
-        held = {c.uid: at for c in ranked if (at := began.get(c.uid, now)) > now - _GATHERING}
-    wakes = [at + _GATHERING for at in held.values()]
+        early = {c.uid: at for c in ranked if (at := began.get(c.uid, now)) > now - _GATHERING}
+        held |= early
+        wakes += [at + _GATHERING for at in early.values()]
     going = iter(c for c in ranked if c.uid not in held)
     kept = [c for c in commands if not (isinstance(c, Evict) and c.uid in held)]
     return [next(going) if isinstance(c, Evict) else c for c in kept], wakes
@@ -105,6 +116,15 @@ def _is_told(state_node: StateNode) -> bool:
     """Whether the pods of a node that goes can be asked to leave; one that never came, or is gone, has none."""
     node = state_node.node
     return node is None or (node.meta.deleted is not None and is_marked(node))
+
+
+def _are_landing(
+    evictions: Sequence[Evict], placed: Mapping[str, bool], snapshot: Snapshot
+) -> bool:
+    """Whether pods that are to go to open nodes have not left yet, or have not been placed."""
+    return any(c.uid not in placed for c in evictions) or any(
+        not pod.unschedulable for pod in snapshot.waiting
+    )
 
 
 def _began(state_node: StateNode, now: datetime) -> datetime:

@@ -68,6 +68,8 @@ def _sync(node: Node, claim: NodeClaim) -> PatchNode:
     marks = node.taints
     if node.meta.labels.get(labels.DO_NOT_SYNC_TAINTS) != "true":
         marks = taints.merge(taints.merge(marks, claim.taints), claim.startup_taints)
+    if labels.AWAITING_PODS in claim.meta.annotations:
+        marks = taints.merge(marks, (taints.AWAITING_PODS,))
     return PatchNode(
         name=node.meta.name,
         resource_version=node.meta.resource_version,

@@ -36,6 +36,9 @@ TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 
 DISRUPTION_COMMAND: Final = "daiku.dev/disruption-command"
 """Annotation on NodeClaims that are about to be disrupted, and on their replacements: the whole decision, as JSON."""
+AWAITING_PODS: Final = "daiku.dev/awaiting-pods"
+"""Annotation on NodeClaims that are made for pods which move, and the key of the NoSchedule taint that their Nodes have
+until these pods wait for them."""
 DISRUPTION_MODE: Final = "daiku.dev/disruption"
 """Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
 CIRCLING: Final = "daiku.dev/circling"

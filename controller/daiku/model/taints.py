@@ -39,6 +39,8 @@ UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 
 DISRUPTED: Final = Taint(labels.DISRUPTED_TAINT, "NoSchedule")
 """On a node that is being drained."""
+AWAITING_PODS: Final = Taint(labels.AWAITING_PODS, "NoSchedule")
+"""On a node that was made for pods which move, until they wait for it."""
 UNREGISTERED: Final = Taint(labels.UNREGISTERED_TAINT, "NoExecute")
 """On a node from birth until it is registered."""
 

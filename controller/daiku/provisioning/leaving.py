@@ -23,17 +23,20 @@ from typing import Final
 
 import numpy as np
 
-from daiku.model import condition
+from daiku.model import condition, labels
 from daiku.model.instance_type import Catalogue
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
 from daiku.scheduling import columns, landing, problem
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.problem import Problem
+from daiku.state.places import OPEN_AFTER
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import record
 
+_SECOND: Final = timedelta(seconds=1)
+"""Times of creation are whole seconds."""
 KEPT_MOST: Final = timedelta(minutes=5)
 """How long after its deletion the pods of a node have places kept elsewhere."""
 
@@ -63,6 +66,39 @@ def find(snapshot: Snapshot, now: datetime) -> list[Leaving]:
     ]
 
 
+def are_closed(snapshot: Snapshot) -> bool:
+    """Whether nodes are kept closed for pods that move."""
+    return any(s.is_awaiting and not s.is_leaving for s in snapshot.state_nodes)
+
+
+def waits_until(
+    pod: Pod, since: datetime | None, snapshot: Snapshot, now: datetime
+) -> datetime | None:
+    """Until when nothing is bought for a pod that moves, while nodes are closed (`are_closed`) for others; None: it is.
+
+    Not all who have a place on those come for it, and whatever comes up meanwhile makes kube-scheduler try everybody
+    who waits there in vain. Who loses a node that nobody chose to disrupt, as by an interruption, is bought for at
+    once.
+
+    Args:
+        pod: One without a place.
+        since: When its node began to go; None for one that has no node.
+        snapshot: Nodes, and whose pods were asked to leave.
+        now: The time.
+    """
+    if since is not None:
+        state_node = snapshot.by_name.get(pod.node_name)
+        claim = state_node.claim if state_node is not None else None
+        if claim is None or labels.DISRUPTION_COMMAND not in claim.meta.annotations:
+            return None
+    else:
+        evicted = snapshot.past.evictions.get(pod.meta.controller_uid)
+        if evicted is None or (pod.meta.created or now) < evicted[0] - _SECOND:
+            return None
+        since = evicted[1]
+    return since + OPEN_AFTER if now < since + OPEN_AFTER else None
+
+
 def landed(
     pods: Sequence[Pod],
     snapshot: Snapshot,
@@ -84,6 +120,7 @@ def landed(
     if asked.topology is not None:
         return None
     nodes = [snapshot.by_name[name] for name in asked.nodes.names]
+    is_open = [not s.is_awaiting and not _is_to_await(s) for s in nodes]
     question = landing.of(
         asked.resources,
         free=asked.nodes.free,
@@ -99,8 +136,19 @@ def landed(
         replace(question, order=np.array(order, dtype=np.intp)),
         asked.nodes.names,
         waiting,
+        np.array(is_open, dtype=np.bool_),
     )
     return found
+
+
+def _is_to_await(state_node: StateNode) -> bool:
+    """Whether it comes up closed for pods that move."""
+    claim = state_node.claim
+    return (
+        claim is not None
+        and labels.AWAITING_PODS in claim.meta.annotations
+        and not state_node.is_initialized
+    )
 
 
 def _kin(asked: Problem, pods: Sequence[Pod], nodes: Sequence[StateNode]) -> Ints:

@@ -24,7 +24,7 @@ class Standing:
     placed: Mapping[str, str]
     """Pod namespace/name -> name of the node it is expected on."""
     taken: Mapping[str, Mapping[str, int]]
-    """Node name -> what those pods will ask of it."""
+    """Node name -> what those pods will ask of it, and those for whom places are kept."""
     loose: tuple[Pod, ...]
     """Pods without a place."""
     crowded_since: Mapping[str, datetime]
@@ -55,6 +55,16 @@ def divide(
         room[name] = resources.subtract(room[name], pod.requests)
         taken[name] = resources.add(taken.get(name, {}), pod.requests)
         placed[pod.meta.key] = name
+    for claim, moving in snapshot.places.items():
+        if (target := snapshot.by_name.get(claim)) is not None:
+            kept = [pod.requests for pod in moving if pod.meta.key not in placed]
+            taken[target.name] = resources.add(taken.get(target.name, {}), *kept)
+    given = {pod.meta.key: True for pod in pods}
+    for pod in snapshot.waiting if snapshot.places else ():
+        # Its place was kept, and kube-scheduler has not tried it yet: until then it is not planned for.
+        if pod.meta.key not in given and (target := _target(pod, snapshot, now)) is not None:
+            taken[target.name] = resources.add(taken.get(target.name, {}), pod.requests)
+            placed[pod.meta.key] = target.name
     return Standing(placed=placed, taken=taken, loose=tuple(loose), crowded_since=crowded)
 
 

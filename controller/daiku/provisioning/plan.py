@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.model import resources
+from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
@@ -68,6 +68,7 @@ def plan(
     leaves = leaving.find(snapshot, now)
     standing = nominations.divide([*pods, *(each.pod for each in leaves)], snapshot, catalogue, now)
     since = {each.pod.meta.key: each.since for each in leaves}
+    standing, waits = _without_waiting(standing, since, snapshot, now)
     if catalogue.version:
         standing = _with_landed(
             standing, [*pods, *(each.pod for each in leaves)], snapshot, catalogue, now
@@ -77,7 +78,7 @@ def plan(
         return Provisioning(
             placements=standing.placed,
             unschedulable=snapshot.unschedulable,
-            wake_at=due_at if catalogue.version else None,
+            wake_at=_first(due_at, waits) if catalogue.version else None,
         )
     asked = problem.build(
         standing.loose,
@@ -106,8 +107,30 @@ def plan(
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
-        wake_at=now + _RETRY if solved.unschedulable else None,
+        wake_at=_first(now + _RETRY if solved.unschedulable else None, waits),
     )
+
+
+def _first(*times: datetime | None) -> datetime | None:
+    return min((at for at in times if at is not None), default=None)
+
+
+def _without_waiting(
+    standing: Standing,
+    leaving_since: Mapping[str, datetime],
+    snapshot: Snapshot,
+    now: datetime,
+) -> tuple[Standing, datetime | None]:
+    """The same without pods for which nothing is bought yet, and when the first of these is looked at again."""
+    if not leaving.are_closed(snapshot):
+        return standing, None
+    until = {
+        pod.meta.key: at
+        for pod in standing.loose
+        if (at := leaving.waits_until(pod, leaving_since.get(pod.meta.key), snapshot, now))
+    }
+    loose = tuple(pod for pod in standing.loose if pod.meta.key not in until)
+    return replace(standing, loose=loose), min(until.values(), default=None)
 
 
 def _with_landed(
@@ -133,16 +156,19 @@ def _with_landed(
     plain = [
         pod
         for pod in pods
-        if not pod.constrains and (pod.meta.key in loose or pod.meta.key in standing.placed)
+        if not pod.constrains
+        and (pod.meta.key in loose or _is_free(standing.placed.get(pod.meta.key), snapshot))
     ]
     if not plain:
         return standing
     moved = {pod.meta.key: pod for pod in plain}
     fixed = {key: node for key, node in standing.placed.items() if key not in moved}
     by_key = {pod.meta.key: pod for pod in pods}
-    taken: dict[str, Mapping[str, int]] = {}
+    taken = {
+        node: amounts for node, amounts in standing.taken.items() if not _is_free(node, snapshot)
+    }
     for key, node in fixed.items():
-        if key in by_key:
+        if key in by_key and _is_free(node, snapshot):
             taken[node] = resources.add(taken.get(node, {}), by_key[key].requests)
     plain.sort(key=lambda pod: (pod.meta.created or now, pod.meta.key))
     homes = leaving.landed(plain, snapshot, catalogue, taken=taken, expected_on=fixed)
@@ -165,6 +191,14 @@ def _with_landed(
             **{k: at for k, at in standing.crowded_since.items() if k not in moved},
             **crowded,
         },
+    )
+
+
+def _is_free(target: str | None, snapshot: Snapshot) -> bool:
+    """Whether nothing keeps kube-scheduler from putting a pod elsewhere than on `target`."""
+    state_node = snapshot.by_name.get(target or "")
+    return state_node is not None and not (
+        state_node.claim is not None and labels.AWAITING_PODS in state_node.claim.meta.annotations
     )
 
 

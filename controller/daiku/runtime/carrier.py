@@ -134,11 +134,45 @@ class Carrier:
         path = kinds.NODES.object_path(command.name)
         operations = encode.node_operations(command)
         if operations is not None:
+            self._nominate(command)
             self._fence(path)
             found = self.client.operate(path, operations) if operations else self.client.get(path)
             return encode.current(found).metadata.resource_version
 
-        return self._send(path, encode.node_patches(command, encode.current(self.client.get(path))))
+        def patches() -> encode.Patches:
+            return encode.node_patches(command, encode.current(self.client.get(path)))
+
+        wanted = patches()
+        self._nominate(command)
+        try:
+            return self._send(path, wanted)
+        except errors.Conflict:
+            if not command.nominates:
+                raise
+            # Its kubelet has said something meanwhile; that need not keep it from the pods that are told of it.
+            return self._send(path, patches())
+
+    def _nominate(self, command: commands.PatchNode) -> None:
+        """Tell kube-scheduler of the pods that are expected on a Node. A hint: the Node does not wait for it."""
+        for pod in command.nominates:
+            self._fence(command.key)
+            path = kinds.PODS.object_path(pod.name, pod.namespace)
+            try:
+                self.client.patch(f"{path}/status", encode.nomination(pod, command.name))
+            except (errors.NotFound, errors.Conflict):
+                # Gone, or another pod of the same name by now.
+                continue
+            except errors.KubeError as error:
+                if command.only_nominates:
+                    # There is nothing else to do, so it is tried again.
+                    raise
+                _log.warning(
+                    "pods are not nominated to their node, kube-scheduler places them as it likes",
+                    node=command.name,
+                    pod=f"{pod.namespace}/{pod.name}",
+                    error=str(error),
+                )
+                return
 
     def _launch(self, command: commands.Launch) -> Sequence[events.Event]:
         claim = command.node_claim

@@ -60,6 +60,8 @@ class WhatIf:
     """Node -> its index among those that take pods."""
     _closed: frozenset[int]
     """Indices of nodes that are not initialized."""
+    _awaiting: frozenset[int]
+    """Indices of nodes that are kept closed for others."""
     _types: Mapping[str, Types]
     """NodePool -> its instance types."""
     _row_of: Mapping[str, int]
@@ -180,7 +182,8 @@ class WhatIf:
     def takers(self, closed: frozenset[str]) -> list[str]:
         """Nodes that are open to pods, `closed` ones left out, in the order in which they are filled."""
         names = sorted(self._column, key=lambda name: self._column[name])
-        return [n for n in names if n not in closed and self._column[n] not in self._closed]
+        shut = self._closed | self._awaiting
+        return [n for n in names if n not in closed and self._column[n] not in shut]
 
     def landing(self, names: Sequence[str], new_nodes: Sequence[NewNode] = ()) -> Landing:
         """Where kube-scheduler would put pods, on these takers and on nodes that are still to be made."""
@@ -291,6 +294,10 @@ def prepare(
     expected = {pod: names[on] for pod, on in placements.items() if on in names}
     leaving = [s for s in snapshot.state_nodes if s.is_leaving]
     homeless = (*snapshot.provisionable, *(p for s in leaving for p in s.reschedulable))
+    for claim, pods in snapshot.places.items():
+        if claim in names:
+            # Those that stay after all are no guests, and are passed over.
+            expected |= {p.meta.key: names[claim] for p in pods if p.meta.key not in expected}
     loose = [pod for pod in homeless if pod.meta.key not in expected]
     if loose:
         asked = problem.build(
@@ -348,6 +355,9 @@ def _prepared(
             column[s.name]
             for s in snapshot.state_nodes
             if s.name in column and not (s.is_initialized and s.node is not None)
+        ),
+        _awaiting=frozenset(
+            column[s.name] for s in snapshot.state_nodes if s.name in column and s.is_awaiting
         ),
         _types={t.pool.meta.name: t.types for t in whole.templates},
         _row_of=row_of,

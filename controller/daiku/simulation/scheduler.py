@@ -2,8 +2,9 @@
 
 Most pods only ask for resources, labels and tolerance of taints; for them the node with much room left and few pods
 like them is looked up, as kube-scheduler's default scoring does (`wishes`). Pods that must be spread, or go with or
-apart from others, are placed by the scheduling engine itself, on the nodes that are there. Taints of effect
-PreferNoSchedule are avoided wherever that is possible.
+apart from others, are placed by the scheduling engine itself, on the nodes that are there. A pod that is nominated to a
+node is tried there first, and its room is kept from pods that do not matter more. Taints of effect PreferNoSchedule
+are avoided wherever that is possible.
 Source: kube-scheduler's LeastAllocated and BalancedAllocation (of two resources together: the one that is fuller
 counts; versions before 1.36, see `daiku.scheduling.landing`), TaintToleration, which weighs three times as much, and
 PodTopologySpread, which weighs twice as much.
@@ -82,6 +83,8 @@ class Scheduler:
         self._nodes: dict[str, Node] = {}
         self._templates: dict[int, Pod] = {}
         self._plain: dict[int, bool] = {}
+        self._guests: dict[str, dict[str, Pod]] = {}
+        """Node -> pods that wait and are nominated to it, by key."""
 
     def see(self, node: Node) -> None:
         """A Node is there, or looks different."""
@@ -113,6 +116,7 @@ class Scheduler:
                 domain = wish.domain(node)
                 if domain is not None:
                     wish.inside[domain] = wish.inside.get(domain, 0) - sign
+        self._guests.get(name, {}).pop(pod.meta.key, None)
         room = self.rooms.get(name)
         if room is not None:
             for resource, amount in pod.requests.items():
@@ -141,7 +145,8 @@ class Scheduler:
         requests, least = pod.requests, 0
         found: list[tuple[str, Room]] = []
         for name, room in self.rooms.items():
-            if any(amount > room.free.get(r, 0) for r, amount in requests.items()):
+            free = self._free(name, room, pod)
+            if any(amount > free.get(r, 0) for r, amount in requests.items()):
                 continue
             if room.admits(template):
                 avoided = room.avoided_by(template)
@@ -156,6 +161,35 @@ class Scheduler:
             for (name, room), points in zip(found, liked, strict=True)
         ]
         return min(ranks)[1] if ranks else None
+
+    def nominate(self, pods: Iterable[Pod]) -> None:
+        """These pods wait; those of them that are nominated to a node that is there have their room kept."""
+        self._guests = {}
+        for pod in pods:
+            if pod.nominated_node_name in self.rooms:
+                self._guests.setdefault(pod.nominated_node_name, {})[pod.meta.key] = pod
+
+    def nominated(self, pod: Pod, template: Pod) -> str | None:
+        """The node that a pod is nominated to, when it can go there."""
+        name = pod.nominated_node_name
+        room = self.rooms.get(name)
+        if room is None or not room.admits(template):
+            return None
+        free = self._free(name, room, pod)
+        fits = all(amount <= free.get(r, 0) for r, amount in pod.requests.items())
+        return name if fits and self.is_plain(template) else None
+
+    def _free(self, name: str, room: Room, pod: Pod) -> Mapping[str, int]:
+        """What is left on a node for a pod."""
+        guests = self._guests.get(name)
+        if not guests:
+            return room.free
+        others = [
+            other.requests
+            for other in guests.values()
+            if other.priority >= pod.priority and other.meta.key != pod.meta.key
+        ]
+        return resources.subtract(room.free, resources.add(*others)) if others else room.free
 
     def together(self, pods: Sequence[Pod], snapshot: Snapshot) -> dict[str, str]:
         """Nodes for pods with constraints between each other: pod -> node, in an order in which they can be bound."""

@@ -119,6 +119,13 @@ class Workloads:
             self._budget(crew)
         return each
 
+    def nominate(self, key: str, node: str) -> None:
+        """The scheduler is told to try a node first."""
+        each = self.waiting.get(key)
+        if each is not None:
+            each.pod = replace(each.pod, nominated_node_name=node)
+            self._tell(events.Seen(each.pod))
+
     def annotate(self, key: str, annotations: Mapping[str, str | None]) -> None:
         """A pod's annotations are set; None as value removes."""
         each = self.running.get(key)
@@ -128,10 +135,10 @@ class Workloads:
             self._tell(events.Seen(each.pod))
 
     def refuse(self, key: str) -> None:
-        """The scheduler found no node for a pod."""
+        """The scheduler found no node for a pod, the one that it was nominated to included."""
         each = self.waiting[key]
-        if not each.pod.unschedulable:
-            each.pod = replace(each.pod, unschedulable=True)
+        if not each.pod.unschedulable or each.pod.nominated_node_name:
+            each.pod = replace(each.pod, unschedulable=True, nominated_node_name="")
             self._tell(events.Seen(each.pod))
 
     def may_evict(self, key: str) -> bool:

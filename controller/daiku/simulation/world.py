@@ -34,6 +34,8 @@ from daiku.state.cluster import KINDS, Cluster
 
 URGENT_SECONDS: Final = 1.0
 """Least time between two ticks. The live controller decides at once; what comes of it is the same."""
+OPENING_SECONDS: Final = 0.2
+"""The same while nodes are opened one after the other to the pods that were made for them."""
 MOVING_SECONDS: Final = 5.0
 """The same when nothing new is to be decided, but pods wait or a node goes."""
 CALM_SECONDS: Final = 30.0
@@ -84,7 +86,7 @@ class World:
             tell=self._tell,
             daemons=daemons,
         )
-        self._told = self._urgent = False
+        self._told = self._urgent = self._opening = False
         self._moving = False
         self._last_tick = -URGENT_SECONDS
         self._wake_at: float | None = None
@@ -176,7 +178,8 @@ class World:
         """The second of the next tick."""
         waiting = bool(self.workloads.waiting)
         calm = MOVING_SECONDS if self._moving or waiting else CALM_SECONDS
-        earliest = self._last_tick + (URGENT_SECONDS if self._urgent else calm)
+        soon = OPENING_SECONDS if self._opening else URGENT_SECONDS
+        earliest = self._last_tick + (soon if self._urgent or self._opening else calm)
         due = earliest if self._told else float("inf")
         if self._wake_at is not None:
             # When a batch closes matters to the second; what nobody waits for is looked at with the rest.
@@ -187,7 +190,7 @@ class World:
     def _decide(self) -> None:
         """One tick of the controller, and what comes of it."""
         now = self._agenda.now
-        self._told = self._urgent = False
+        self._told = self._urgent = self._opening = False
         self._last_tick = self._agenda.at
         self.ticks += 1
         snapshot = self._cluster.snapshot(now)
@@ -205,6 +208,7 @@ class World:
         for command in plan.commands:
             self._carry(command)
         self._moving = any(c.meta.deleted is not None for c in self._store.claims.values())
+        self._opening |= self._moving and bool(snapshot.places)
 
     def _carry(self, command: Command) -> None:
         try:
@@ -232,6 +236,9 @@ class World:
                 self._store.delete_claim(command.name, now)
             case commands.PatchNode():
                 node = self._store.nodes[command.name]
+                self._opening |= bool(command.nominates)
+                for pod in command.nominates:
+                    self.workloads.nominate(f"{pod.namespace}/{pod.name}", command.name)
                 if self._store.patch_node(command):
                     self._fleet.bury(command.name, node)
             case commands.DeleteNode():
@@ -273,9 +280,13 @@ class World:
         order = sorted(work.waiting.values(), key=lambda w: (-w.pod.priority, w.made))
         refused: dict[int, bool] = {}
         together: list[Running] = []
+        self._scheduler.nominate(each.pod for each in order)
         for each in order:
             key = id(each.template)
-            if not self._scheduler.is_plain(each.template):
+            nominated = self._scheduler.nominated(each.pod, each.template)
+            if nominated is not None:
+                self._bind(each, nominated)
+            elif not self._scheduler.is_plain(each.template):
                 together.append(each)
             elif key in refused:
                 # What one pod of a template finds no node for, none does.

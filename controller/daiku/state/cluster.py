@@ -14,7 +14,7 @@ from daiku.cloud import errors
 from daiku.cloud.errors import CloudError
 from daiku.commands import Command
 from daiku.events import Event, Object
-from daiku.model import memo
+from daiku.model import labels, memo
 from daiku.model.daemonset import DaemonSet
 from daiku.model.deployment import Deployment
 from daiku.model.instance_type import Catalogue, NodeClassRef
@@ -42,6 +42,7 @@ from daiku.state.fleet import Fleet
 from daiku.state.inflight import Inflight
 from daiku.state.inspections import Inspections
 from daiku.state.nominations import Nominations
+from daiku.state.places import Places
 from daiku.state.pods import PodIndex
 from daiku.state.registrations import Registrations
 from daiku.state.scale_outs import ScaleOuts
@@ -84,6 +85,7 @@ class Cluster:
         self._ending: dict[str, datetime] = {}
         self._nominations = Nominations()
         self._scale_outs = ScaleOuts()
+        self._places = Places()
         self._inspections = Inspections()
         self._deciding = Deciding()
 
@@ -161,6 +163,11 @@ class Cluster:
                 self._nominations.make(
                     claim.meta.name, command.pods, self._pods.waiting_keys(), now
                 )
+                if labels.AWAITING_PODS in claim.meta.annotations:
+                    known = cast("dict[str, Pod]", self._objects[Pod])
+                    self._places.keep(
+                        claim.meta.name, (known[k] for k in command.pods if k in known)
+                    )
             case commands.DeleteNodeClaim():
                 self._standing = None
                 self._ending[command.name] = now + _EXPECTED
@@ -195,6 +202,8 @@ class Cluster:
         said = self._standing = self._stood = self._stand()
         leaving = [p.meta.key for s in said.state_nodes if s.is_leaving for p in s.pods]
         self._nominations.keep(keys.union(leaving) if leaving else keys, waiting)
+        known = cast("dict[str, Pod]", self._objects[Pod])
+        self._nominations.place(self._places.expect(waiting, known, said.by_name, now), now)
         fleet = self._fleet
         fleet.keep(s.provider_id for s in said.state_nodes)
         return Snapshot(
@@ -224,6 +233,7 @@ class Cluster:
             registrations=self._registrations.all(),
             holds=self._inflight.held(now),
             nominations=self._nominations.all(),
+            places=self._places.kept(now),
             unneeded=self._nominations.unneeded(),
             arrivals={**self._pods.arrivals(), **self._scale_outs.arrivals(waiting)},
             scale_out_since=self._scale_outs.since,

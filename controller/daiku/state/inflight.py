@@ -22,6 +22,8 @@ _POLL: Final = timedelta(seconds=5)
 _REPEAT: Final = timedelta(minutes=2)
 """The same announcement is not made twice within this (Karpenter's interval)."""
 _BACKOFF_FIRST: Final = timedelta(seconds=1)
+_NOMINATED: Final = timedelta(seconds=1)
+"""How long after pods were nominated to a Node it shows whether that lasts."""
 _BACKOFF_MOST: Final = timedelta(minutes=1)
 
 
@@ -38,6 +40,8 @@ class Hold:
     """How often in a row the command of this key has failed."""
     why: str = ""
     """The last failure, for people."""
+    nominates: bool = False
+    """Pods are being nominated to a Node."""
     version: str = ""
     """Version that the last command made of the object of the key; the pause ends when it is seen."""
 
@@ -143,7 +147,10 @@ class Inflight:
         }
         held = {k: p for k, p in self.pauses.items() if p.until is None or p.until > now}
         for key, running in self.running.items():
-            held[key] = Hold(key=key, since=running.since, until=None)
+            nominates = isinstance(running.command, commands.PatchNode) and bool(
+                running.command.nominates
+            )
+            held[key] = Hold(key=key, since=running.since, until=None, nominates=nominates)
         return held
 
 
@@ -166,5 +173,8 @@ def _pause_after(command: Command) -> timedelta | None:
             return _REPEAT
         case commands.Launch() | commands.CreateNodeClaim():
             return None
+        case commands.PatchNode(only_nominates=True):
+            # It is pods that change; kube-scheduler may take it off again.
+            return _NOMINATED
         case _:
             return _SETTLE

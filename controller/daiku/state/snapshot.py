@@ -107,6 +107,8 @@ class Snapshot:
     """Command keys for which nothing is planned now."""
     nominations: Mapping[str, Nomination] = field(default_factory=dict[str, Nomination])
     """Pending pod -> where it is expected."""
+    places: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict[str, tuple[Pod, ...]])
+    """NodeClaim that is kept closed -> pods that run elsewhere and are about to move there, or went a moment ago."""
     unneeded: frozenset[str] = frozenset()
     """NodeClaims that were made for pods which have gone, or found their places elsewhere, before the launch."""
     arrivals: Mapping[str, datetime] = field(default_factory=dict[str, datetime])

@@ -88,6 +88,11 @@ class StateNode:
         return self.claim is None or (self.node is not None and self.node.is_initialized)
 
     @cached_property
+    def is_awaiting(self) -> bool:
+        """It is kept closed for pods that are about to move to it."""
+        return self.node is not None and taints.includes(self.node.taints, taints.AWAITING_PODS)
+
+    @cached_property
     def is_deleting(self) -> bool:
         """It is on its way out, and counts no more."""
         if self.claim is not None and (
@@ -116,9 +121,9 @@ class StateNode:
         if self.node is None or not self.is_registered:
             return self.claim.taints
         if self.is_initialized:
-            return self.node.taints
+            return taints.without(self.node.taints, (taints.AWAITING_PODS,))
         lasting = tuple(t for t in self.node.taints if not taints.is_ephemeral(t))
-        return taints.without(lasting, self.claim.startup_taints)
+        return taints.without(lasting, (*self.claim.startup_taints, taints.AWAITING_PODS))
 
     @cached_property
     def allocatable(self) -> Mapping[str, int]:

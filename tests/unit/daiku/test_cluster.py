@@ -14,6 +14,7 @@ from daiku.commands import (
     DeleteNodeClaim,
     Evict,
     PatchNode,
+    PodRef,
 )
 from daiku.events import (
     Done,
@@ -296,3 +297,13 @@ def test_with_as_many_commands_under_way_as_may_be_every_answer_counts() -> None
     cluster.begin(patch, NOW)
 
     assert cluster.apply(Done(patch, NOW))
+
+
+def test_a_node_to_which_pods_were_only_nominated_is_left_alone_for_a_second() -> None:
+    guest = PodRef(namespace="default", name="guest", uid="1")
+    only = PatchNode(name="a", resource_version="1", nominates=(guest,))
+    cluster = build.cluster(build.node("a"))
+    cluster.begin(only, NOW)
+    cluster.apply(Done(only, NOW))
+
+    assert cluster.snapshot(NOW).holds[only.key].until == NOW + SECOND

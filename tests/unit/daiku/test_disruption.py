@@ -13,6 +13,7 @@ from daiku.disruption.plan import Disruption
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.budget import Budget
+from daiku.model.taints import AWAITING_PODS
 from daiku.settings import Settings
 
 LATER = NOW + timedelta(minutes=1)
@@ -89,6 +90,11 @@ def test_a_pod_of_a_stateful_set_needs_its_place_until_it_is_gone() -> None:
         pytest.param([CLAIM], "NotInitialized", id="it has no node"),
         pytest.param(
             [CLAIM, build.node(claim=CLAIM, initialized=False)], "NotInitialized", id="it comes up"
+        ),
+        pytest.param(
+            [CLAIM, build.node(claim=CLAIM, taints=[AWAITING_PODS])],
+            "Nominated",
+            id="it is closed until pods wait for it",
         ),
         pytest.param(
             [CLAIM, build.node(claim=CLAIM, annotations=KEEP)], "DoNotDisrupt", id="its annotation"

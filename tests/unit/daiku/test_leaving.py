@@ -10,10 +10,11 @@ from tests import build
 from tests.build import NOW
 
 from daiku import events
-from daiku.commands import CreateNodeClaim
+from daiku.commands import CreateNodeClaim, Evict
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.pod import Pod
+from daiku.model.taints import AWAITING_PODS
 from daiku.model.topology import Spread
 from daiku.scheduling import audit
 from daiku.settings import Settings
@@ -235,3 +236,48 @@ def test_spread_counts_a_pod_that_leaves_where_it_will_be() -> None:
     assert before.items() <= after.items()
     # The three that leave are 1 and 2; so the three that come are 2 and 1.
     assert sorted(after.values()) == ["node-a"] * 3 + ["node-b"] * 3
+
+
+def closed() -> list[Object]:
+    """A small node that is kept closed for pods that move."""
+    claim = build.node_claim("closed", cpu="1")
+    return [claim, build.node(claim=claim, taints=[AWAITING_PODS])]
+
+
+def test_nothing_is_bought_for_pods_that_move_while_nodes_are_closed_for_others() -> None:
+    """At most for half a minute; not all who have a place there will come for it."""
+    moving = {labels.DISRUPTION_COMMAND: "{}"}
+    cluster = world(*going(running(), annotations=moving), *closed())
+
+    early = decide(cluster)
+    assert made_for(early) == []
+    assert early.wake_at is not None
+    assert early.wake_at <= NOW + 30 * SECOND
+    assert made_for(decide(cluster, 29)) == []
+    assert made_for(decide(cluster, 31)) == [("default/web-0",)]
+
+
+def test_for_pods_whose_node_nobody_chose_to_disrupt_a_node_is_made_at_once() -> None:
+    assert made_for(decide(world(*going(running()), *closed()))) == [("default/web-0",)]
+
+
+def test_nor_for_their_successors_until_the_node_opens() -> None:
+    old = running()
+    cluster = world(*going(old), *closed())
+    cluster.begin(Evict(namespace="default", name="web-0", uid=old.meta.uid, reason=""), LATER)
+    cluster.apply(events.Gone(Pod, old.meta.key))
+    fresh = build.pod("again", cpu="3", labels=APP)
+    cluster.apply(events.Seen(replace(fresh, meta=replace(fresh.meta, created=LATER))))
+    assert [made_for(decide(cluster, seconds)) for seconds in (6, 10, 20)] == [[], [], []]
+
+    _, node = closed()
+    cluster.apply(events.Seen(replace(node, taints=())))  # pyright: ignore[reportCallIssue, reportArgumentType]
+    assert made_for(decide(cluster, 21)) == [("default/again",)]
+
+
+def test_pods_of_others_are_bought_for_meanwhile() -> None:
+    moving = {labels.DISRUPTION_COMMAND: "{}"}
+    other = build.pod("other", cpu="3", owner="Job")
+    cluster = world(*going(running(), annotations=moving), *closed(), other)
+
+    assert [made_for(decide(cluster, seconds)) for seconds in (6, 10)] == [[], [("default/other",)]]

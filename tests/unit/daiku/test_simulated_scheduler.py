@@ -1,4 +1,4 @@
-"""Where the simulated kube-scheduler puts pods: by room, wishes to be spread and soft taints."""
+"""Where the simulated kube-scheduler puts pods: by room, wishes to be spread, soft taints and nominations."""
 
 from dataclasses import replace
 
@@ -98,6 +98,23 @@ def test_pods_that_must_be_spread_are_left_to_the_engine() -> None:
 
     assert scheduler.is_plain(soft)
     assert not scheduler.is_plain(hard)
+
+
+def test_a_nominated_pod_goes_there_and_its_room_is_kept_from_equals_but_not_from_its_betters() -> (
+    None
+):
+    guest = build.pod("guest", cpu="3", nominated_node_name="a-2")
+    other, better = build.pod("other", cpu="3"), build.pod("better", cpu="3", priority=1)
+    scheduler = _with_nodes(guest, other, better)
+    for name in ("a-1", "b-1"):
+        scheduler.take(name, build.pod("full", cpu="4", node=name))
+    scheduler.nominate([guest])
+
+    assert scheduler.best(other, other) is None
+    assert scheduler.best(better, better) == "a-2"
+    assert scheduler.nominated(guest, guest) == "a-2"
+    scheduler.take("a-2", build.pod("better", cpu="3", node="a-2"))
+    assert scheduler.nominated(guest, guest) is None, "its room is gone"
 
 
 def test_a_node_that_pods_would_rather_not_go_to_is_the_last_one() -> None:

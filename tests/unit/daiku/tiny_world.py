@@ -122,7 +122,7 @@ class World:
         for pod in self.all(Pod):
             if pod.node_name and (Node, pod.node_name) not in self.objects:
                 self.drop(Pod, pod.meta.key)
-        for pod in self.all(Pod):
+        for pod in sorted(self.all(Pod), key=lambda p: not p.nominated_node_name):
             if not pod.node_name:
                 self._schedule(pod)
 
@@ -138,6 +138,8 @@ class World:
             case commands.PatchNodeClaim():
                 self._patch_claim(command)
             case commands.PatchNode():
+                for pod in command.nominates:
+                    self._nominate(pod, command.name)
                 self._patch_node(command)
             case commands.PatchNodePool():
                 self._patch_pool(command)
@@ -227,7 +229,7 @@ class World:
         )
 
     def _schedule(self, pod: Pod) -> None:
-        for node in self.all(Node):
+        for node in sorted(self.all(Node), key=lambda n: n.meta.name != pod.nominated_node_name):
             here = [p for p in self.all(Pod) if p.node_name == node.meta.name]
             used = resources.add(pod.requests, *(p.requests for p in here))
             if (
@@ -287,6 +289,11 @@ class World:
         meta = replace(meta, labels={k: v for k, v in merged.items() if v is not None})
         marks = node.taints if patch.taints is None else patch.taints
         self.put(replace(node, meta=meta, taints=marks))
+
+    def _nominate(self, pod: commands.PodRef, node: str) -> None:
+        found = self.objects.get((Pod, f"{pod.namespace}/{pod.name}"))
+        if isinstance(found, Pod) and found.meta.uid == pod.uid and not found.node_name:
+            self.put(replace(found, nominated_node_name=node))
 
     def _patch_pool(self, patch: commands.PatchNodePool) -> None:
         pool = self._current(NodePool, patch.name, patch.resource_version)

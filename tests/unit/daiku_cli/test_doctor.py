@@ -113,6 +113,7 @@ APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
 RATHER_APART = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": APART["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]}]}}  # fmt: skip # noqa: E501
 ROUND = {"cpu": "1", "memory": "1Gi"}
 DISRUPTED = [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]
+AWAITING = [{"key": "daiku.dev/awaiting-pods", "effect": "NoSchedule"}]
 
 TRAPS: list[tuple[str, list[Json], list[Json]]] = [
     ("pods-without-requests", pods(2, requests={"cpu": "1"}), pods(2)),
@@ -154,6 +155,7 @@ TRAPS: list[tuple[str, list[Json], list[Json]]] = [
         [*nodes(4, pool="default"), *[pod(f"p{n}", node=f"n{n}", annotations=KEPT) for n in range(3)]],
         [*nodes(4, pool="default"), *[pod(f"p{n}", node=f"n{n}", annotations=KEPT) for n in range(2)]],
     ),
+    ("closed-for-moved-pods", [node("a", taints=AWAITING)], [node("a", taints=DISRUPTED)]),
     ("cordoned", [node("a", unschedulable=True)], [node("a", unschedulable=True, taints=DISRUPTED)]),
 ]  # fmt: skip
 

@@ -206,3 +206,12 @@ def test_a_node_is_owned_by_its_claim_once() -> None:
     assert again.metadata is not None
     assert again.metadata["metadata"]["ownerReferences"] == owners
     assert owners[0]["kind"] == "NodeClaim"
+
+
+def test_a_nomination_is_of_one_very_pod() -> None:
+    pod = commands.PodRef(namespace="default", name="web-1", uid="u-1")
+
+    assert encode.nomination(pod, "node-a") == {
+        "metadata": {"uid": "u-1"},
+        "status": {"nominatedNodeName": "node-a"},
+    }

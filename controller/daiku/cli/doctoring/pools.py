@@ -6,7 +6,7 @@ from typing import Final
 
 from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
-from daiku.model import condition, labels, resources, units
+from daiku.model import condition, labels, resources, taints, units
 from daiku.model.pod import Pod
 
 HUGE_SHARE: Final = 0.3
@@ -204,6 +204,24 @@ def cordoned(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def closed(evidence: Evidence) -> Iterator[Finding]:
+    """Nodes that were made for pods which move: where no controller runs, nobody opens them."""
+    found = [
+        f"Node {node.meta.name}"
+        for node in evidence.nodes
+        if node.meta.deleted is None and taints.includes(node.taints, taints.AWAITING_PODS)
+    ]
+    if found:
+        yield finding(
+            "closed-for-moved-pods",
+            Severity.ADVICE,
+            found,
+            f"{units.counted(len(found), 'node')} wait for the pods of a repack: minutes at most while a controller "
+            "leads, and for ever while none does",
+            f"start the controller, or kubectl taint node NAME {labels.AWAITING_PODS}-",
+        )
+
+
 def _surge(spec: Json) -> int:
     """Pods that a rolling update has beyond its replicas."""
     replicas = int(spec.get("replicas", 1) or 0)
@@ -225,4 +243,5 @@ CHECKS: Final = (
     Check(name="second-autoscaler", looks_for="another controller of nodes, and webhooks it left", run=other_owners),
     Check(name="do-not-disrupt-everywhere", looks_for="annotations that keep most nodes", run=undisruptable),
     Check(name="cordoned", looks_for="nodes that were cordoned and forgotten", run=cordoned),
+    Check(name="closed-for-moved-pods", looks_for="nodes that nobody opens", run=closed),
 )  # fmt: skip
