@@ -134,23 +134,13 @@ class Carrier:
         path = kinds.NODES.object_path(command.name)
         operations = encode.node_operations(command)
         if operations is not None:
-            self._nominate(command)
             self._fence(path)
             found = self.client.operate(path, operations) if operations else self.client.get(path)
             return encode.current(found).metadata.resource_version
 
-        def patches() -> encode.Patches:
-            return encode.node_patches(command, encode.current(self.client.get(path)))
-
-        wanted = patches()
+        patches = encode.node_patches(command, encode.current(self.client.get(path)))
         self._nominate(command)
-        try:
-            return self._send(path, wanted)
-        except errors.Conflict:
-            if not command.nominates:
-                raise
-            # Its kubelet has said something meanwhile; that need not keep it from the pods that are told of it.
-            return self._send(path, patches())
+        return self._send(path, patches)
 
     def _nominate(self, command: commands.PatchNode) -> None:
         """Tell kube-scheduler of the pods that are expected on a Node. A hint: the Node does not wait for it."""

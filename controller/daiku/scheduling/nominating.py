@@ -1,18 +1,16 @@
-"""Telling kube-scheduler which pods a Node is for that is about to open.
+"""Which pods kube-scheduler is told to try on a Node that was kept closed for them.
 
-Nodes come up one after the other, and kube-scheduler fills whichever is there with whatever waits; a plan that is
-tight on several kinds of nodes falls apart so. So before the taint is taken off that keeps pods away, the pods that
-are expected on the Node are nominated to it: kube-scheduler then tries them there first, and keeps their room from
-others. Where all that wait ask for the same it does not matter who goes where.
+The Nodes that a repack makes are kept closed until the pods that move wait for them (`disruption.opening`). Before they
+open, each of these pods is nominated to its Node: kube-scheduler tries it there first, and keeps its room from others.
+Where all that wait ask for the same it does not matter who goes where.
 
 Source: KEP 5278 for nominations by others than kube-scheduler.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
 from typing import Final
 
-from daiku.commands import Command, PatchNode, PodRef
+from daiku.commands import PodRef
 from daiku.model import memo
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -22,25 +20,6 @@ from daiku.state.snapshot import Snapshot
 NOMINATED_MOST: Final = 2_000
 """With more pods waiting than this none is nominated: each costs a call, and kube-scheduler some work. 2,000 of 40
 sizes ran no later for it, and cost 5 % more than the bound and not 33; of more nothing has been measured."""
-_PATIENCE: Final = timedelta(seconds=10)
-"""How long other Nodes wait for one that is being opened."""
-
-
-def one_at_a_time(
-    commands: Sequence[Command], snapshot: Snapshot, now: datetime
-) -> Iterator[Command]:
-    """The same without those that nominate pods to a second Node before the first is open.
-
-    Whenever a Node opens, kube-scheduler tries all pods that wait, and before 1.35 it takes the nominations off those
-    whose own Node is still closed.
-    """
-    busy = any(h.nominates and now - h.since < _PATIENCE for h in snapshot.holds.values())
-    for command in commands:
-        if isinstance(command, PatchNode) and command.nominates and not command.only_nominates:
-            if busy or snapshot.is_held(command.key):
-                continue
-            busy = True
-        yield command
 
 
 def guests(node: Node, claim: NodeClaim, snapshot: Snapshot) -> tuple[PodRef, ...]:
