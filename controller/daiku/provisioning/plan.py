@@ -221,15 +221,17 @@ def _due_at(
     if snapshot.last_pass is not None:
         # Nobody is told of pods that still run, so of these only the time says whether they have been planned.
         tried |= {pod: True for pod, at in leaving_since.items() if at <= snapshot.last_pass}
-    arrivals = {**snapshot.arrivals, **leaving_since, **standing.crowded_since}
-    fresh = [arrivals.get(p.meta.key, now) for p in loose if p.meta.key not in tried]
+    arrivals = {**snapshot.arrivals, **leaving_since}
+    new = [p.meta.key for p in loose if p.meta.key not in tried]
+    fresh = [arrivals.get(key, now) for key in new if key not in standing.crowded_since]
     times = [batching.closes_at(fresh, settings)]
-    if len(fresh) < len(loose):
+    if len(new) < len(loose):
         times.append(snapshot.last_pass + _RETRY if snapshot.last_pass is not None else now)
-    at = min(t for t in times if t is not None)
-    since = standing.crowded_since.values()
     # Who has lost its place may get that of another; who has none is known when kube-scheduler is done.
-    return max(at, min(max(since) + _CROWDING, min(since) + _CROWDING_MOST)) if since else at
+    since = [at for key in new if (at := standing.crowded_since.get(key)) is not None]
+    if since:
+        times.append(min(max(since) + _CROWDING, min(since) + _CROWDING_MOST))
+    return min(t for t in times if t is not None)
 
 
 def _waiting(

@@ -28,6 +28,8 @@ SHAPES_MOST: Final = 3
 """How many instance types are tried by themselves."""
 _MORE: Final = 0.1
 """How many more nodes than the pods need in sum are tried at most, as a share of them."""
+_AS_GOOD: Final = 0.99
+"""Types that carry this share of the most for their price are tried as well: fewer, larger nodes level better."""
 _ALIKE: Final = 0.97
 """A type with this share of what another has for pods stands in for it."""
 
@@ -45,7 +47,7 @@ def cheapest(problem: Problem, packed: Solution) -> Solution:
     counts = _counts(problem, packed)
     worth = worths.worth_of(problem, counts, range(len(problem.templates))).worth
     found = [(_cost(problem, packed, counts, template, worth @ problem.requests), packed)]
-    for name in _shapes(packed.new_nodes):
+    for name in _shapes(problem.templates[template], packed.new_nodes, worth):
         tried = _equal(problem, packed, counts, template, name)
         found += [(tried.usd_per_hour, tried)] if tried is not None else []
     # Of sets that cost the same, the one with fewer nodes: they are up sooner, and level better.
@@ -64,13 +66,23 @@ def _template(problem: Problem, packed: Solution) -> int | None:
     return None if minds_min_values(problem.templates[found[0]].requirements) else found[0]
 
 
-def _shapes(nodes: Sequence[NewNode]) -> list[str]:
-    """Instance types on which most is spent, the most first; ties end in the name."""
+def _shapes(template: Template, nodes: Sequence[NewNode], worth: Floats) -> list[str]:
+    """Types on which most is spent, and the largest that carry as much for their price; ties end in the name."""
     spent: dict[str, float] = {}
     for node in nodes:
         name = node.types[0].name
         spent[name] = spent.get(name, 0.0) + node.usd_per_hour
-    return sorted(spent, key=lambda name: (-spent[name], name))[:SHAPES_MOST]
+    used = sorted(spent, key=lambda name: (-spent[name], name))[:SHAPES_MOST]
+    prices = np.min([h.prices for h in template.hostings], axis=0)
+    carries = worth @ np.maximum(template.allocatable, 0)
+    names = [each.name for each in template.types.types]
+    per_dollar: Floats = np.where(np.isfinite(prices), carries / np.maximum(prices, 1e-9), 0.0)
+    good = max(per_dollar[names.index(name)] for name in used) * _AS_GOOD
+    large = sorted(
+        (i for i in range(len(names)) if per_dollar[i] >= good),
+        key=lambda i: (-carries[i], names[i]),
+    )
+    return list(dict.fromkeys([*used, *(names[i] for i in large[:SHAPES_MOST])]))
 
 
 def _counts(problem: Problem, packed: Solution) -> Ints:
