@@ -9,6 +9,7 @@ WAITING: Final[Mapping[str, str]] = {
     "TaintNotTolerated": "add the toleration to the pods, or take the taint off the NodePool",
     "NoOffering": "allow more zones, capacity types or instance types; what is sold out is tried again after 3 minutes",
     "LimitExceeded": "raise spec.limits of the NodePool",
+    "CapacityUnavailable": "wait, allow more instance types or zones, or raise daiku.dev/price-guard of the NodePool",
     "MinValuesNotMet": "lower minValues, or allow more instance types",
     "NodePoolNotReady": "mend what the NodePool's condition Ready names",
     "NoNodePool": "create a NodePool",

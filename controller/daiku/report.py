@@ -17,8 +17,8 @@ class Blocker:
     """Empty when no NodePool was even tried."""
     reason: str
     """PascalCase: InsufficientResources, RequirementsNotMet, TaintNotTolerated, NoOffering, LimitExceeded,
-    MinValuesNotMet, NodePoolNotReady, NoNodePool, VolumeNotReady, ResourceClaimsNotSupported, or what pods
-    ask of each other: TopologySpreadNotMet, PodAffinityNotMet, PodAntiAffinityNotMet, HostPortTaken."""
+    MinValuesNotMet, CapacityUnavailable, NodePoolNotReady, NoNodePool, VolumeNotReady, ResourceClaimsNotSupported, or
+    what pods ask of each other: TopologySpreadNotMet, PodAffinityNotMet, PodAntiAffinityNotMet, HostPortTaken."""
     asked: str
     """What the pods ask for, in the API's notation, such as "cpu 9"; empty when what was found says it all."""
     offered: str

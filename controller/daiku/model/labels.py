@@ -41,6 +41,8 @@ AWAITING_PODS: Final = "daiku.dev/awaiting-pods"
 until these pods wait for them."""
 DISRUPTION_MODE: Final = "daiku.dev/disruption"
 """Annotation on NodePools: `dry-run` decides and tells without acting, `paused` does not even decide."""
+PRICE_GUARD: Final = "daiku.dev/price-guard"
+"""Annotation on NodePools: how many times the on-demand list price of a type that would do a new node may cost."""
 CIRCLING: Final = "daiku.dev/circling"
 """Annotation on NodePools: nodes that consolidation took away and that were made again, as JSON."""
 

@@ -14,7 +14,7 @@ from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.provisioning import batching, leaving, nominations
+from daiku.provisioning import batching, leaving, nominations, price_guard
 from daiku.provisioning.nominations import Standing
 from daiku.report import Unschedulable
 from daiku.scheduling import claims, limits, node_sets, problem, solver
@@ -95,6 +95,13 @@ def plan(
         stop=stop,
     )
     solved = node_sets.cheapest(asked, solved)
+    waiting_since = {**snapshot.arrivals, **since}
+    guarded = price_guard.divide(solved.new_nodes, catalogue, waiting_since, now)
+    solved = replace(
+        solved,
+        new_nodes=guarded.bought,
+        unschedulable=(*solved.unschedulable, *guarded.withheld),
+    )
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
     )
