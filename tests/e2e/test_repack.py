@@ -1,7 +1,7 @@
 """Six half-empty medium nodes become a few large ones, with the real scheduler and the real eviction API in between.
 
-Two would do. Where kube-scheduler, which prefers empty nodes, puts the pods on three, those stay for a while: a pod
-that was moved is left alone for ten minutes.
+Two would do. Where kube-scheduler, which prefers empty nodes, puts the pods on three, those stay for a while: to move
+a pod again is dear for ten minutes.
 
 No single node can go or be had cheaper, and all pods together are more than one large node holds: only looking at all
 of them finds it. The pods' PodDisruptionBudget holds at every look.

@@ -160,7 +160,7 @@ def outdone(
     """Why steps that have rested had better be decided anew; empty when they had not.
 
     Much more could be saved now, or about as much with far fewer evictions. They may have been decided while pods were
-    still leaving, and whoever is moved for them stays for ten minutes.
+    still leaving, and to move somebody again is dear for ten minutes.
 
     Args:
         begun: The steps, and their nodes.

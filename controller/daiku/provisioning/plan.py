@@ -1,8 +1,8 @@
 """From pods that wait, or are about to, to NodeClaims.
 
-Pods that have a place are left alone (`nominations`); the rest is planned together once its batch is closed
-(`batching`), and again every few seconds as long as there is no place for it. Pods whose nodes are being deleted
-(`leaving`) are planned with them.
+Pods with constraints that have a place keep it (`nominations`); the others are expected where kube-scheduler would put
+them. Pods without a place are planned together once their batch is closed (`batching`), and again every few seconds as
+long as there is none. Pods whose nodes are being deleted (`leaving`) are planned with them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -25,7 +25,7 @@ _MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget
 """Kinds whose changes could change a decision."""
 _VERSION: Final = frozenset({"resource_version"})
 _APART: Final = frozenset({"meta", "nominated_node_name"})
-"""A nomination is mostly our own; when kube-scheduler's, pods on that node begin to leave, which is seen as well."""
+"""When kube-scheduler nominates a pod to a node, pods there begin to leave, which is seen as well."""
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 
 RESIDENCY: Final = timedelta(minutes=10)
-"""How long a pod stays where it was put before it is moved again."""
+"""For how long after a move it is dearer to move a pod again."""
 REMEMBERED: Final = timedelta(hours=1)
 """How long nodes that went are remembered."""
 _CONSOLIDATED: Final = "Underutilized"

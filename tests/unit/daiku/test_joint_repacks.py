@@ -33,7 +33,7 @@ def tight() -> list[Object]:
 
 
 def test_what_saves_less_than_the_pods_cost_that_would_not_land_is_not_begun() -> None:
-    """Where nodes cannot be kept closed pods go wherever there is room when they are evicted."""
+    """Pods go wherever there is room when they are evicted."""
     pool = build.node_pool(startup_taints=[Taint("cni", "NoSchedule")])
     made = world(*tight(), pool=pool)
 
