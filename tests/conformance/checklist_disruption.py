@@ -68,7 +68,7 @@ ROWS: dict[str, list[str] | str] = {
     "consolidation, several at once: three become one; many delete; several replacements": [
         _WHO + "test_three_nodes_become_one",
         _REPACK + "test_many_nodes_go_at_once_when_their_pods_fit_on_others",
-        _JOINT + "test_moves_that_begin_together_buy_little_more_than_they_were_planned_with",
+        _JOINT + "test_moves_that_begin_together_buy_no_more_than_they_were_planned_with",
     ],
     "consolidation, topology: spread is kept by what is moved": [
         "properties/test_whatif_laws.py: test_places_are_legal_once_the_nodes_are_gone",

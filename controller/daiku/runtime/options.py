@@ -68,8 +68,10 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
     flags = _flags(arguments, set(by_flag), problems)
     ignored = _ignored({**environ, **flags})
     values: dict[str, Any] = {}
+    given: dict[str, bool] = {}
     for option in option_table.TABLE:
         text, source = flags.get(option.flag), option.flag
+        given[option.target] = bool(text or environ.get(option.name))
         if text is None:
             # An empty variable is as good as none: manifests set many of them so.
             text, source = environ.get(option.name) or option.default, option.name
@@ -78,6 +80,10 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
         except ValueError:
             problems.append(f"{source} is {text!r}; it may be {option.allowed}")
     if not problems:
+        idle, most = values["settings.batch_idle"], values["settings.batch_max"]
+        if given["settings.batch_idle"] and not given["settings.batch_max"]:
+            # Karpenter's default maximum is 10 s, so an idle duration alone is no contradiction there.
+            values["settings.batch_max"] = max(idle, most)
         problems = _contradictions(values)
     if problems:
         raise OptionsError("; ".join(problems) + ". See `daiku run --help`")

@@ -154,7 +154,7 @@ class Snapshot:
         """Whether kube-scheduler makes room for it: pods that matter less are leaving the node it is nominated to.
 
         Source: Karpenter takes every nominated pod for one of these. But a nomination may be a hint of where to look
-        first, set by anybody, and from Kubernetes 1.35 on such a hint stays on a pod that finds no room there.
+        first, ours for one, and from Kubernetes 1.35 on such a hint stays on a pod that finds no room there.
         """
         node = self.by_name.get(pod.nominated_node_name)
         return node is not None and any(

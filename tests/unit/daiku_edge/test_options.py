@@ -116,3 +116,9 @@ def test_every_option_is_described() -> None:
 
     assert "--interruption-queue" in described
     assert "$CLUSTER_NAME" in described
+
+
+def test_a_longer_idle_duration_alone_raises_the_longest_batch() -> None:
+    chosen = options.read(KWOK, {"BATCH_IDLE_DURATION": "5s"}).settings
+
+    assert (chosen.batch_idle, chosen.batch_max) == (timedelta(seconds=5), timedelta(seconds=5))
