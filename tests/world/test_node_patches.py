@@ -1,9 +1,8 @@
-"""A Node that is opened to pods, on a real API server, while others write to it."""
+"""Patches of a Node on a real API server, while others write to it."""
 
 import datetime as dt
 import json
-from collections.abc import Generator
-from dataclasses import replace
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.manifests import Json
 from tests.world.local_pods import until
 
 from daiku import commands
-from daiku.api import kinds
+from daiku.api import decode, kinds
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.credentials import Credentials
@@ -24,21 +23,21 @@ from daiku_local import down, toolchain, up
 pytestmark = pytest.mark.world
 
 MINE = Taint("mine", "NoSchedule")
+THEIRS = Taint("theirs", "NoSchedule")
 GUEST = kinds.PODS.object_path("guest", "default")
 
 
 class Beside(Client):
-    """A client beside which somebody writes to the Node whenever a pod is nominated to it."""
+    """A client beside which somebody writes to the Node a moment before it is patched."""
 
     def __init__(self, credentials: Credentials, writes: dict[str, Any]) -> None:
         super().__init__(credentials)
         self._writes = writes
 
-    def patch(self, path: str, body: object) -> bytes:
+    def operate(self, path: str, operations: Sequence[object]) -> bytes:
         """Write to the Node first."""
-        if path == f"{GUEST}/status":
-            super().patch(kinds.NODES.object_path("fresh"), self._writes)
-        return super().patch(path, body)
+        super().patch(kinds.NODES.object_path("fresh"), self._writes)
+        return super().operate(path, operations)
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +74,21 @@ def command(credentials: Credentials) -> Generator[commands.PatchNode]:
         "spec": template["spec"],
     }
     path = GUEST.rpartition("/")[0]
-    pod = json.loads(client.create(path, body))
+    client.create(path, body)
     yield commands.PatchNode(
         name="fresh",
         resource_version=node["metadata"]["resourceVersion"],
         taints=taints.without(found, (taints.UNREGISTERED,)),
-        taints_before=found,
-        nominates=(commands.PodRef(namespace="default", name="guest", uid=pod["metadata"]["uid"]),),
+        labels={"karpenter.sh/registered": "true"},
+        add_finalizer=True,
+        before=decode.node(json.dumps(node).encode()),
     )
+    client.patch(kinds.NODES.object_path("fresh"), {"metadata": {"finalizers": []}})
     client.delete(kinds.NODES.object_path("fresh"))
     client.delete(GUEST, {"gracePeriodSeconds": 0})
 
 
-def test_a_word_of_its_kubelet_neither_keeps_it_closed_nor_is_lost(
+def test_a_kubelets_own_write_is_neither_lost_nor_a_conflict(
     credentials: Credentials, command: commands.PatchNode
 ) -> None:
     said = {"metadata": {"annotations": {"kubelet": "ready"}}}
@@ -95,38 +96,57 @@ def test_a_word_of_its_kubelet_neither_keeps_it_closed_nor_is_lost(
     _carrier(Beside(credentials, said)).carry(command)
 
     node = _node(credentials)
-    assert MINE in _taints(node)
-    assert taints.UNREGISTERED not in _taints(node)
+    assert _taints(node) == (MINE,)
     assert node["metadata"]["annotations"]["kubelet"] == "ready"
-    pod = json.loads(Client(credentials).get(GUEST))
-    assert pod["status"]["nominatedNodeName"] == "fresh"
+    assert node["metadata"]["labels"]["karpenter.sh/registered"] == "true"
+    assert node["metadata"]["finalizers"] == ["karpenter.sh/termination"]
 
 
-def test_a_taint_that_came_meanwhile_is_not_taken_off_unseen(
+def test_a_taint_that_came_meanwhile_stays(
     credentials: Credentials, command: commands.PatchNode
 ) -> None:
-    theirs = Taint("theirs", "NoExecute")
-    known = [*(command.taints_before or ()), theirs]
-    said = {"spec": {"taints": [{"key": t.key, "effect": t.effect} for t in known]}}
+    assert command.before is not None
+    said = _tainted(*command.before.taints, THEIRS)
+
+    _carrier(Beside(credentials, said)).carry(command)
+
+    assert set(_taints(_node(credentials))) == {MINE, THEIRS}
+
+
+def test_taints_in_another_order_are_a_conflict_and_stay(
+    credentials: Credentials, command: commands.PatchNode
+) -> None:
+    assert command.before is not None
+    said = _tainted(THEIRS, *command.before.taints)
 
     with pytest.raises(errors.Conflict):
         _carrier(Beside(credentials, said)).carry(command)
 
-    assert {theirs, taints.UNREGISTERED} <= set(_taints(_node(credentials)))
+    node = _node(credentials)
+    assert {THEIRS, taints.UNREGISTERED} <= set(_taints(node))
+    assert "karpenter.sh/registered" not in node["metadata"].get("labels", {})
 
 
 def test_pods_are_nominated_to_a_node_that_stays_as_it_is(
     credentials: Credentials, command: commands.PatchNode
 ) -> None:
     before = _node(credentials)
+    uid = json.loads(Client(credentials).get(GUEST))["metadata"]["uid"]
+    guest = commands.PodRef(namespace="default", name="guest", uid=uid)
+    version = command.resource_version
+    nominates = commands.PatchNode(name="fresh", resource_version=version, nominates=(guest,))
 
-    _carrier(Client(credentials)).carry(replace(command, taints=None, taints_before=None))
+    _carrier(Client(credentials)).carry(nominates)
 
     assert (
         _node(credentials)["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
     )
     pod = json.loads(Client(credentials).get(GUEST))
     assert pod["status"]["nominatedNodeName"] == "fresh"
+
+
+def _tainted(*marks: Taint) -> Json:
+    return {"spec": {"taints": [{"key": t.key, "effect": t.effect} for t in marks]}}
 
 
 def _node(credentials: Credentials) -> Json:
