@@ -12,7 +12,8 @@ from typing import Final
 
 from daiku import events, static_nodes
 from daiku.commands import CreateNodeClaim
-from daiku.disruption import candidates, payback, repack
+from daiku.disruption import candidates, payback, repack, repacking
+from daiku.disruption.ground import Ground
 from daiku.disruption.repack import Repack
 from daiku.events import Object
 from daiku.model import labels, resources, workload
@@ -226,9 +227,23 @@ def _repack(
     snapshot: Snapshot, catalogue: Catalogue, settings: Settings, stop: Stop | None
 ) -> Repack:
     """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
+    ground = Ground(
+        snapshot=snapshot,
+        catalogue=catalogue,
+        settings=settings,
+        placements={},
+        moves=(),
+        now=AT,
+    )
     world = whatif.prepare(snapshot, catalogue, settings, {}, stop=stop)
     found, _ = candidates.find(snapshot, {}, {}, AT)
-    return repack.search(world, payback.movable(found, world, snapshot, None), stop=stop)
+    by_node = {c.state_node.name: c for c in found}
+    return repack.search(
+        world,
+        payback.movable(found, world, snapshot, None),
+        stop=stop,
+        allows=lambda step: repacking.is_worth_it(step, by_node, ground),
+    )
 
 
 def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> list[PlannedNode]:

@@ -22,6 +22,10 @@ class Allowance:
     left: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
     """NodePool name -> nodes; None when nothing limits it."""
 
+    def copy(self) -> "Allowance":
+        """The same, to be counted down by itself."""
+        return Allowance(dict(self.left))
+
     def take(self, pool: str) -> bool:
         """Take one node of `pool`, if the budget allows it."""
         left = self.left.get(pool, 0)

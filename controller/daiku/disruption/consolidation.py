@@ -94,7 +94,7 @@ def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:
 
 
 def objection(proposal: Proposal, members: Sequence[Candidate], ground: Ground) -> str:
-    """Why nodes of a proposal may not be disrupted any more; empty when they may, and the budgets count them.
+    """Why nodes of a proposal may not be disrupted any more; empty when they may, budgets left aside.
 
     Source: Karpenter's validation, 15 seconds after the decision.
 
@@ -113,9 +113,6 @@ def objection(proposal: Proposal, members: Sequence[Candidate], ground: Ground) 
             return f"churn: {candidate.name} is empty now"
         if not _is_able(candidate, ground, made):
             return f"churn: {candidate.name}: {made.kept[-1].message}"
-    pools = [c.pool.meta.name for c in members]
-    if not ground.allowance(REASON).take_all(pools):
-        return f"budget: NodePool {', '.join(dict.fromkeys(pools))} allows no more disruptions now"
     return ""
 
 

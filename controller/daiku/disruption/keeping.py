@@ -72,6 +72,8 @@ class Keeping:
     """USD per hour of a unit of each resource, shape (R,)."""
     closed: frozenset[str]
     """Nodes that shall take no pod."""
+    may_grow: bool = True
+    """Whether there may be new nodes."""
     tried: int = 0
     """Sets that were weighed."""
     _held: Ints = field(init=False)
@@ -209,7 +211,7 @@ class Keeping:
 
     def beyond_size(self, gone: Mask) -> float:
         """How much more, in USD per hour, what is left over costs on average than when pods come by size."""
-        if (gone & self._minding).any():
+        if not self.may_grow or (gone & self._minding).any():
             return 0.0
         rests = [float(self._rests(gone[None], landing)[0]) for landing in self._landings]
         return sum(rests) / len(rests) - rests[0]
@@ -220,6 +222,8 @@ class Keeping:
 
     def _rest(self, left: Ints) -> Floats:
         """What new nodes for so many pods of each class cost, in USD per hour; `left` is of shape (S, C)."""
+        if not self.may_grow:
+            return np.where(left.any(axis=1), np.inf, 0.0)
         worth: Floats = self.worth @ (self.world.whole.requests @ left.T)
         least: Floats = np.where(left > 0, self._least, 0.0).max(axis=1, initial=0.0)
         return np.maximum(_NEW_LOSS * worth, least)
@@ -293,7 +297,11 @@ def _company(whole: Problem) -> Mask:
 
 
 def question(
-    world: WhatIf, movable: Sequence[Movable], closed: frozenset[str] = frozenset()
+    world: WhatIf,
+    movable: Sequence[Movable],
+    closed: frozenset[str] = frozenset(),
+    *,
+    may_grow: bool = True,
 ) -> Keeping:
     """The question which of `movable` had better go.
 
@@ -301,6 +309,7 @@ def question(
         world: The snapshot, ready to be asked.
         movable: Nodes that may go, in the order of names.
         closed: Nodes that shall take no pod while they stay.
+        may_grow: Whether there may be new nodes.
     """
     return Keeping(
         world,
@@ -309,6 +318,7 @@ def question(
         np.array([each.moving_usd_per_hour for each in movable], dtype=np.float64),
         world.bound().worth,
         closed,
+        may_grow,
     )
 
 

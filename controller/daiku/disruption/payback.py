@@ -20,7 +20,7 @@ from typing import Final, Self
 from daiku.disruption import cost
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.steps import Movable
-from daiku.model import units
+from daiku.model import labels, units
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.scheduling.whatif import WhatIf
@@ -78,6 +78,7 @@ def movable(
                 pool=pool.meta.name,
                 usd_per_hour=world.usd_per_hour[node.name],
                 moving_usd_per_hour=costs.per_hour(candidate.reschedulable, horizon(pool)),
+                is_spot=node.labels.get(labels.CAPACITY_TYPE) == labels.SPOT,
             )
         )
     return sorted(found, key=lambda each: each.name)

@@ -165,12 +165,22 @@ def _objections(
     able = [(p, members) for p, members in rested if not found[p.id]]
     if not able:
         return found
-    together = Together(ground.world(), ground)
+    together, left = Together(ground.world(), ground), ground.allowance(consolidation.REASON)
     steps = [(p, members) for p, members in able if p.method == repacking.METHOD]
-    if len(steps) > 1 and repacking.are_right(steps, ground, together):
+    pools = [c.pool.meta.name for _, members in steps for c in members]
+    if len(steps) > 1 and left.has_all(pools) and repacking.are_right(steps, ground, together):
+        left.take_all(pools)
         able = [(p, members) for p, members in able if p.method != repacking.METHOD]
     for proposal, members in able:
+        # What is refused leaves the budgets to those after it.
+        pools = [c.pool.meta.name for c in members]
+        if not left.has_all(pools):
+            names = ", ".join(dict.fromkeys(pools))
+            found[proposal.id] = f"budget: NodePool {names} allows no more disruptions now"
+            continue
         found[proposal.id] = consolidation.again(proposal, members, ground, together)
+        if not found[proposal.id]:
+            left.take_all(pools)
     return found
 
 

@@ -11,13 +11,13 @@ places come from `scheduling.whatif`, so every constraint that holds for pods th
 way there.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from daiku.disruption import keeping, steps
+from daiku.disruption import keeping, payback, spot, steps
 from daiku.disruption.keeping import Keeping
 from daiku.disruption.steps import Movable, Step
 from daiku.report import Repacked
@@ -75,6 +75,7 @@ def search(
     closed: frozenset[str] = frozenset(),
     tries: int = TRIES,
     stop: Stop | None = None,
+    allows: Callable[[Step], bool] = lambda _step: True,
 ) -> Repack:
     """The cheapest end state that is found.
 
@@ -84,22 +85,37 @@ def search(
         closed: Nodes that shall take no pod while they stay.
         tries: How many changes of the best set are tried.
         stop: Asked between two tries whether the best so far will do.
+        allows: Whether a step may be taken, beside what the rules for spot nodes say.
     """
-    least, before = world.bound().usd_per_hour, world.total_usd_per_hour
+    known = {each.name: each for each in movable}
+    spots = [each for each in movable if each.is_spot]
+
+    def is_allowed(step: Step) -> bool:
+        return not _spot_to_spot(step, known, world) and allows(step)
+
+    def found(
+        some: Sequence[Movable], *, may_grow: bool
+    ) -> tuple[tuple[Step, ...], frozenset[str]]:
+        """The way, and nodes that the end state would do without and no step takes away."""
+        nonlocal tried
+        asked = keeping.question(world, some, closed, may_grow=may_grow)
+        best = _best(asked, tries, stop)
+        tried += asked.tried
+        if best is None:
+            return (), frozenset()
+        steps_there = steps.ordered(best, some, world, is_allowed)
+        return steps_there, frozenset(best.gone).difference(*(step.gone for step in steps_there))
+
+    least, before, tried = world.bound().usd_per_hour, world.total_usd_per_hour, 0
     way: tuple[Step, ...] = ()
-    tried = 0
     if movable and least > 0:
-        asked = keeping.question(world, movable, closed)
-        order = asked.order()
-        first = asked.first(order)
-        gone = asked.improved(first, tries, stop)
-        # Everything anew is weighed too well or too badly at times, so it is always solved in earnest.
-        every = np.ones(len(movable), dtype=np.bool_)
-        sets = {each.tobytes(): each for each in (gone, first, every)}
-        cost, best = min((_solved(asked, each) for each in sets.values()), key=lambda each: each[0])
-        tried = asked.tried
-        if np.isfinite(cost):
-            way = steps.ordered(best, movable, world)
+        forbidden = not world.settings.is_on(spot.GATE)
+        left = frozenset(known)
+        if not (forbidden and len(spots) == len(movable)):
+            way, left = found(movable, may_grow=True)
+        if any(each.name in left for each in spots):
+            # What may not be replaced may find room on nodes that are there.
+            way = max((way, found(spots, may_grow=False)[0]), key=_net)
     saved = sum(step.saved_usd_per_hour for step in way)
     return Repack(
         steps=way,
@@ -112,6 +128,40 @@ def search(
     )
 
 
+def _best(asked: Keeping, tries: int, stop: Stop | None) -> Outcome | None:
+    """What becomes of the set that had better go; None when no set was found that may."""
+    order = asked.order()
+    first = asked.first(order)
+    gone = asked.improved(first, tries, stop)
+    # Everything anew is weighed too well or too badly at times, so it is always solved in earnest.
+    every = np.ones(len(asked.movable), dtype=np.bool_)
+    sets = {each.tobytes(): each for each in (gone, first, every)}
+    cost, best = min((_solved(asked, each) for each in sets.values()), key=lambda each: each[0])
+    return best if np.isfinite(cost) else None
+
+
+def _net(way: Sequence[Step]) -> float:
+    """What steps save, moves deducted, in USD per hour."""
+    return sum(step.saved_usd_per_hour - step.moving_usd_per_hour for step in way)
+
+
+def _spot_to_spot(step: Step, known: Mapping[str, Movable], world: WhatIf) -> str:
+    """Why spot nodes must not be replaced with spot nodes; empty when they may, or are not."""
+    if not step.launched or not all(known[name].is_spot for name in step.gone):
+        return ""
+    new_nodes, is_single = step.launched, len(step.gone) == len(step.launched) == 1
+    if is_single:
+        (name,), (node,) = step.gone, new_nodes
+        moving = step.moving_usd_per_hour
+        cheaper = world.narrowed(
+            node,
+            capacity_type=node.capacity_types[0],
+            below_usd_per_hour=known[name].gain / payback.friction(moving),
+        )
+        new_nodes = (cheaper or replace(node, types=()),)
+    return spot.refusal(new_nodes, world.settings, is_single=is_single)
+
+
 def ranked(world: WhatIf, movable: Sequence[Movable]) -> list[Movable]:
     """The nodes that are least worth keeping first."""
     return [movable[i] for i in reversed(keeping.question(world, movable).order())]
@@ -120,7 +170,12 @@ def ranked(world: WhatIf, movable: Sequence[Movable]) -> list[Movable]:
 def _solved(asked: Keeping, gone: Mask) -> tuple[float, Outcome]:
     """What it would cost if these went, moves and what landings go wrong included, and how."""
     names = frozenset(m.name for m, goes in zip(asked.movable, gone, strict=True) if goes)
-    outcome = asked.world.without(names, closed=asked.closed - names, landed=True)
+    outcome = asked.world.without(
+        names,
+        new_nodes_most=None if asked.may_grow else 0,
+        closed=asked.closed - names,
+        landed=True,
+    )
     if outcome.refusal is not None:
         return np.inf, outcome
     kept = float(asked.price[~gone].sum()) + float(asked.moving[gone].sum())

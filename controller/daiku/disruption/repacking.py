@@ -51,20 +51,22 @@ def find(
     """
     world = ground.world()
     movable = payback.movable(candidates, world, ground.snapshot, ground.now)
-    found = _searched(movable, ground)
     by_node = {c.state_node.name: c for c in candidates}
+    found = _searched(movable, by_node, ground)
     made = _begun(found.steps, by_node, ground, reason, allowance)
     if found.steps and not made:
         # Every step is too large for the budgets: what could those become that may go now?
-        left = Allowance(dict(allowance.left))
+        left = allowance.copy()
         few = [m for m in repack.ranked(world, movable) if left.take(m.pool)]
         if len(few) < len(movable):
             few.sort(key=lambda m: m.name)
-            made = _begun(_searched(few, ground).steps, by_node, ground, reason, allowance)
+            made = _begun(_searched(few, by_node, ground).steps, by_node, ground, reason, allowance)
     return made, found
 
 
-def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
+def _searched(
+    movable: Sequence[Movable], by_node: Mapping[str, Candidate], ground: Ground
+) -> Repack:
     names = tuple(each.name for each in movable)
     if names not in ground.repacks:
         ground.repacks[names] = repack.search(
@@ -73,8 +75,15 @@ def _searched(movable: Sequence[Movable], ground: Ground) -> Repack:
             closed=ground.unquiet(),
             tries=_tries(len(movable)),
             stop=ground.stop,
+            allows=lambda step: is_worth_it(step, by_node, ground),
         )
     return ground.repacks[names]
+
+
+def is_worth_it(step: Step, by_node: Mapping[str, Candidate], ground: Ground) -> bool:
+    """Whether NodePools of policy Balanced, if it has nodes of any, find that a step saves enough."""
+    members = [by_node[name] for name in step.gone]
+    return not balanced.objection(members, step.saved_usd_per_hour, ground)
 
 
 def _tries(nodes: int) -> int:
@@ -90,24 +99,38 @@ def _begun(
     reason: str,
     allowance: Allowance,
 ) -> list[Proposal]:
-    """Of the steps those that can begin now, together."""
-    able: list[tuple[Proposal, list[Candidate]]] = []
-    for step in steps[:STEPS_MOST]:
-        members = [by_node[name] for name in step.gone]
-        pools = [c.pool.meta.name for c in members]
-        if allowance.take_all(pools):
-            able.append((_proposed(step, members, ground, reason), members))
+    """Of the steps those that can begin now, together; they alone are taken from the allowance."""
+    every = [(step, [by_node[name] for name in step.gone]) for step in steps[:STEPS_MOST]]
+    left = allowance.copy()
+    able = [
+        (_proposed(step, members, ground, reason), members)
+        for step, members in every
+        if left.take_all(_pools(members))
+    ]
     together = Together(ground.world(), ground)
     if able and not are_right(able, ground, together):
-        able = [
-            (replace(proposal, saves_usd_per_hour=weighing.saves_usd_per_hour), members)
-            for proposal, members in able
-            if not (weighing := weigh(members, ground, together)).refusal
-        ]
+        # One by one; what is refused leaves the budget to those after it.
+        left = allowance.copy()
+        able = list[tuple[Proposal, list[Candidate]]]()
+        for step, members in every:
+            if not left.has_all(_pools(members)):
+                continue
+            weighing = weigh(members, ground, together)
+            if not weighing.refusal:
+                left.take_all(_pools(members))
+                proposal = _proposed(step, members, ground, reason)
+                saved = weighing.saves_usd_per_hour
+                able.append((replace(proposal, saves_usd_per_hour=saved), members))
     while able and joint.objection([c.state_node for _, going in able for c in going], ground):
         # They would be called off one by one as soon as they have begun; here each look takes as long as a search.
         del able[len(able) // 2 :]
+    for _, members in able:
+        allowance.take_all(_pools(members))
     return [proposal for proposal, _ in able]
+
+
+def _pools(members: Sequence[Candidate]) -> list[str]:
+    return [c.pool.meta.name for c in members]
 
 
 def _proposed(step: Step, members: Sequence[Candidate], ground: Ground, reason: str) -> Proposal:
@@ -170,7 +193,7 @@ def outdone(
     if all(proposal.changes == ground.snapshot.changes for proposal, _ in begun):
         return ""
     free, reason = [c for c in candidates if not c.is_dry], begun[0][0].reason
-    allowance = Allowance(dict(ground.allowance(reason).left))
+    allowance = ground.allowance(reason).copy()
     found, _ = find(free, ground, reason, allowance)
     nodes = ground.snapshot.by_name
 

@@ -4,17 +4,18 @@ The end state says how many pods of each class are where. Which of them comes fr
 here so that as few nodes as possible depend on each other: some are emptied onto nodes that stay, and each new node
 is filled from the nodes that have most of what it takes. A node that goes onto nodes that stay is a step of its own.
 New nodes are paid for from their launch on; so a step takes in one after the other, with the nodes that are empty
-by then, until it saves more than it launches. A pod never waits for a later step.
+by then, until it saves more than it launches and nothing forbids it. A pod never waits for a later step.
 
 Letters in shapes: C pod classes, N nodes that go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from daiku.disruption import spot
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.outcome import Outcome
 from daiku.scheduling.solution import NewNode
@@ -35,6 +36,7 @@ class Movable:
     usd_per_hour: float
     moving_usd_per_hour: float
     """What it costs to move its pods, divided by the horizon; 0 when moves are free."""
+    is_spot: bool = False
 
     @property
     def gain(self) -> float:
@@ -57,16 +59,19 @@ class Step:
     """What the moves cost over their horizon; always less than what is saved."""
 
 
-def ordered(outcome: Outcome, movable: Sequence[Movable], world: WhatIf) -> tuple[Step, ...]:
-    """The steps to `outcome` that are worth taking, those that save most for what they cost first."""
+def ordered(
+    outcome: Outcome, movable: Sequence[Movable], world: WhatIf, allows: Callable[[Step], bool]
+) -> tuple[Step, ...]:
+    """The steps to `outcome` that are worth taking and allowed, those that save most for what they cost first."""
     if not outcome.gone:
         return ()
     known = {each.name: each for each in movable}
     needs, new_nodes = _settled(outcome, known, world)
     plain = [_step([name], (), known, world) for name in outcome.gone if not needs[name]]
     plain = [step for step in plain if step.saved_usd_per_hour > step.moving_usd_per_hour + _PENNY]
+    plain = [step for step in plain if allows(step)]
     others = {name: needs[name] for name in outcome.gone if needs[name]}
-    return (*sorted(plain, key=_rank), *_with_new_nodes(others, new_nodes, known, world))
+    return (*sorted(plain, key=_rank), *_with_new_nodes(others, new_nodes, known, world, allows))
 
 
 def _rank(step: Step) -> tuple[float, tuple[str, ...]]:
@@ -77,7 +82,12 @@ def _settled(
     outcome: Outcome, known: Mapping[str, Movable], world: WhatIf
 ) -> tuple[dict[str, frozenset[int]], tuple[NewNode, ...]]:
     """New nodes that each node needs before it can go, and the new nodes with the pods that come to them."""
-    names = sorted(outcome.gone, key=lambda n: (-_per_pod(known[n], world), n))
+    # Where spot may not replace spot, it had better be the others that need new nodes.
+    spot_first = not world.settings.is_on(spot.GATE)
+    names = sorted(
+        outcome.gone,
+        key=lambda n: (spot_first and not known[n].is_spot, -_per_pod(known[n], world), n),
+    )
     pods = {name: {r: list(p) for r, p in world.classes_on(name).items()} for name in names}
     left = np.array([world.counts_of(world.pods_on(name)) for name in names])
     total = np.maximum(left.sum(axis=1), 1)
@@ -132,8 +142,9 @@ def _with_new_nodes(
     new_nodes: Sequence[NewNode],
     known: Mapping[str, Movable],
     world: WhatIf,
+    allows: Callable[[Step], bool],
 ) -> list[Step]:
-    """Steps that launch something; what never saves more than it launches is left as it is."""
+    """Steps that launch something; what never saves more than it launches, or is forbidden, is left as it is."""
     left = dict(needs)
     made: list[Step] = []
     ready: list[int] = []
@@ -148,9 +159,11 @@ def _with_new_nodes(
             del left[name]
         price = sum(new_nodes[i].usd_per_hour for i in launched)
         if sum(known[name].gain for name in chosen) > price + _PENNY:
-            made.append(_step(chosen, tuple(new_nodes[i] for i in launched), known, world))
-            ready += launched
-            launched, chosen = [], []
+            step = _step(chosen, tuple(new_nodes[i] for i in launched), known, world)
+            if allows(step):
+                made.append(step)
+                ready += launched
+                launched, chosen = [], []
     return made
 
 

@@ -1,6 +1,6 @@
 """Would it be right to take these nodes away? The rules of consolidation and drift on top of the what-if.
 
-Source: Karpenter's computeConsolidation, filterOutSameType and computeSpotToSpotConsolidation.
+Source: Karpenter's computeConsolidation and filterOutSameType.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from daiku.disruption import payback
+from daiku.disruption import payback, spot
 from daiku.disruption.ground import Ground
 from daiku.disruption.moves import Move
 from daiku.model import labels
@@ -17,11 +17,8 @@ from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 from daiku.state.statenode import StateNode
 
-WIDTH: Final = 15
-"""Cheaper spot types that must be left to choose from before a spot node makes place for another one."""
 PATIENCE: Final = timedelta(minutes=5)
 """How long after its beginning a move may still find that it takes more replacements."""
-SPOT_TO_SPOT: Final = "SpotToSpotConsolidation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +95,7 @@ def of_consolidation(
     against = _spot_to_spot((node,), nodes, ground, is_single=is_single)
     if against:
         return Weighing(refusal=against)
-    if is_single and _is_spot_to_spot((node,), nodes):
+    if is_single and all(_is_spot(s) for s in nodes) and spot.may_be((node,)):
         node = _cut(node)
     return _paid(price - node.usd_per_hour, moving, (node,))
 
@@ -169,27 +166,13 @@ def _paid(saved: float, moving: float, new_nodes: tuple[NewNode, ...] = ()) -> W
     return Weighing(new_nodes=new_nodes, saves_usd_per_hour=saved)
 
 
-def _is_spot_to_spot(new_nodes: Sequence[NewNode], nodes: Sequence[StateNode]) -> bool:
-    return all(_is_spot(s) for s in nodes) and any(
-        labels.SPOT in node.capacity_types for node in new_nodes
-    )
-
-
 def _spot_to_spot(
     new_nodes: Sequence[NewNode], nodes: Sequence[StateNode], ground: Ground, *, is_single: bool
 ) -> str:
     """Why spot nodes must not be replaced with spot nodes; empty when they may, or are not."""
-    if not _is_spot_to_spot(new_nodes, nodes):
+    if not all(_is_spot(s) for s in nodes):
         return ""
-    if not ground.settings.is_on(SPOT_TO_SPOT):
-        return f"{SPOT_TO_SPOT} is disabled, can't replace a spot node with a spot node"
-    width = min(len(node.types) for node in new_nodes)
-    if is_single and width < WIDTH:
-        return (
-            f"{SPOT_TO_SPOT} requires {WIDTH} cheaper instance type options than the current "
-            f"candidate to consolidate, got {width}"
-        )
-    return ""
+    return spot.refusal(new_nodes, ground.settings, is_single=is_single)
 
 
 def _not_the_same_again(
@@ -211,7 +194,7 @@ def _cut(node: NewNode) -> NewNode:
     `minValues` may ask for more of them than the width.
     """
     wide = max((r.min_values or 0 for r in node.requirements), default=0)
-    return replace(node, types=node.types[: max(WIDTH, wide)])
+    return replace(node, types=node.types[: max(spot.WIDTH, wide)])
 
 
 def _refused(outcome: Outcome) -> Weighing | None:

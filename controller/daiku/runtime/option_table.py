@@ -373,5 +373,5 @@ WITHOUT_EFFECT: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 
 Name -> values that ask for nothing else than what happens, and what to say of any other.
 """
-GATES_WITHOUT_EFFECT: Final = ("NodeOverlay", "CapacityBuffer", "SpotToSpotConsolidation")
+GATES_WITHOUT_EFFECT: Final = ("NodeOverlay", "CapacityBuffer")
 """Feature gates that can be turned on and change nothing yet."""

@@ -54,13 +54,14 @@ def test_options_of_karpenter_that_mean_nothing_here_are_accepted() -> None:
 def test_what_is_asked_for_and_cannot_be_had_is_said_and_nothing_else() -> None:
     chosen = options.read(
         [*KWOK, "--enable-profiling", "true", "--log-output-paths=stdout"],
-        {"MEMORY_LIMIT": "1000", "FEATURE_GATES": "NodeOverlay=true,StaticCapacity=true"},
+        {"MEMORY_LIMIT": "1000", "FEATURE_GATES": "NodeOverlay=true,SpotToSpotConsolidation=true"},
     )
 
     said = "; ".join(chosen.without_effect)
     assert "ENABLE_PROFILING=true has no effect: there is no profiling endpoint" in said
     assert "MEMORY_LIMIT=1000" in said
     assert "NodeOverlay" in said
+    assert "SpotToSpotConsolidation" not in said
     assert len(chosen.without_effect) == 3
     assert options.read(KWOK, {}).without_effect == ()
 
