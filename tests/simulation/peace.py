@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.apiserver import CLAIMS, NODES, POOLS, Json, is_leaving
+from tests.simulation import rules
+from tests.simulation.apiserver import CLAIMS, NODES, POOLS, Json, is_leaving, is_ready
 
+from daiku.disruption import telling
 from daiku.model import labels
 
 if TYPE_CHECKING:
@@ -47,3 +49,30 @@ def ghosts(world: "World") -> list[str]:
         for name in world.api.objects[NODES]
         if not world.kubelets.by_node[name].is_live
     ]
+
+
+def held_by_budgets_with_room(world: "World") -> list[str]:
+    """Nodes that the leader says a disruption budget keeps, of NodePools whose budgets let another node go."""
+    leaders = (p for p in world.processes if p.leads())
+    looks = [p.cluster.snapshot(p.now()).looks.get(telling.LOOK) for p in leaders]
+    kept = [k for look in looks if look for k in look.kept if k.reason == "Budget"]
+    wrong: list[str] = []
+    for each in kept:
+        claim = world.api.find(CLAIMS, each.node_claim)
+        name = claim["metadata"]["labels"][labels.NODEPOOL] if claim is not None else ""
+        pool = world.api.find(POOLS, name)
+        if pool is None:
+            continue
+        of = [
+            n for n in world.api.all(NODES) if n["metadata"]["labels"].get(labels.NODEPOOL) == name
+        ]
+        ending = [c for c in world.api.all(CLAIMS) if is_leaving(c)]
+        going = len([n for n in of if is_leaving(n) or not is_ready(n) or _is_tainted(n)])
+        most = rules.allowed(pool["spec"]["disruption"]["budgets"], len(of))
+        if going + len(ending) < most:
+            wrong.append(f"{each.node_claim}: {each.message}, and {most} may, {going} go")
+    return wrong
+
+
+def _is_tainted(node: Json) -> bool:
+    return any(t["key"] == labels.DISRUPTED_TAINT for t in node["spec"].get("taints") or ())

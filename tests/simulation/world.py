@@ -274,6 +274,9 @@ class History:
             if world.clock.seconds > end:
                 raise Violated("quiet", f"moves go on after {CONVERGED:.0f} s ({self.phase})")
             self._step()
+        # Nothing begins any more; then no budget that has room may be the reason.
+        wanted = "no node is kept by a budget that has room"
+        self._until(SETTLED, lambda: peace.held_by_budgets_with_room(world), wanted)
 
     def _stay_quiet(self) -> None:
         world = self.world
