@@ -1,8 +1,9 @@
 """The NodePools of a stack file as manifests: `python -m daiku_infra.stack_manifests stacks/Pulumi.dev.yaml`.
 
-For `daiku plan`, which says what they would do to a cluster, and for anyone who reads YAML. What only the
-stack knows, such as the instance profile, is left out; what is in files of their own is there. Keys are sorted, so
-that two versions are the same text if they mean the same. No Pulumi in here.
+For `daiku plan`, which says what they would do to a cluster, and for anyone who reads YAML. What the stack fills in is
+there too: selectors by the discovery tag, and for the instance profile, whose name only AWS knows, the word
+`made-by-the-stack`. What is in files of their own is there. Keys are sorted, so that two versions are the same text if
+they mean the same. No Pulumi in here.
 """
 
 import sys
@@ -11,7 +12,7 @@ from typing import Any, cast
 
 import yaml
 
-from daiku_infra import pool_files
+from daiku_infra import pool_files, tags
 
 _KINDS = {
     "nodeClasses": ("karpenter.k8s.aws/v1", "EC2NodeClass"),
@@ -29,16 +30,23 @@ def manifests_of(stack: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     config = cast("dict[str, Any]", stack.get("config") or {})
     own = {key.removeprefix("daiku:"): value for key, value in config.items()}
     values = pool_files.with_files(own, folder)
+    found = [{"tags": tags.discovery(str(own.get("clusterName", "")))}]
+    usual = {"subnetSelectorTerms": found, "securityGroupSelectorTerms": found}
     return [
         {
             "apiVersion": version,
             "kind": kind,
             "metadata": {"name": item["name"]},
-            "spec": item["spec"],
+            "spec": item["spec"] if kind != "EC2NodeClass" else usual | _profile(item["spec"]),
         }
         for key, (version, kind) in _KINDS.items()
         for item in values.get(key) or ()
     ]
+
+
+def _profile(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a node class with an instance profile or a role."""
+    return spec if "role" in spec else {"instanceProfile": "made-by-the-stack", **spec}
 
 
 def main() -> None:

@@ -325,45 +325,6 @@ def test_what_cannot_run_says_why_in_its_status(
     local_pods.gone(api, "wrong")
 
 
-def test_a_new_agent_takes_up_the_processes_of_one_that_was_killed(
-    world: World, api: KubernetesApi
-) -> None:
-    for name in ("surviving", "orphaned"):
-        api.create(local_pods.PODS, local_pods.pod(name))
-    surviving = local_pods.ready(api, "surviving")
-    orphaned = local_pods.ready(api, "orphaned")
-    kept, stray = local_pods.process(world, surviving), local_pods.process(world, orphaned)
-    agent = next(process for process in world.processes if process.name == "agent")
-
-    os.kill(agent.pid, signal.SIGKILL)
-    local_pods.until(lambda: processes.is_alive(agent), lambda alive: not alive)
-    api.delete(f"{local_pods.PODS}/orphaned", uid=dig(orphaned, "metadata", "uid"), grace_seconds=0)
-    assert processes.is_alive(kept)
-    assert processes.is_alive(stray)
-    successor = local_pods.start_agent(world)
-
-    local_pods.until(lambda: processes.is_alive(stray), lambda alive: not alive)
-    local_pods.until((Path(world.folder) / "agent.ready").exists, bool)
-    assert local_pods.process(world, surviving) == kept
-    assert processes.is_alive(kept)
-    assert local_pods.is_ready(local_pods.get(api, "surviving"))
-    again = local_pods.get(api, "surviving")
-    assert dig(again, "status", "containerStatuses", 0, "restartCount") == 0
-    local_pods.tell(dig(again, "status", "podIP"), "/crash")
-    restarted = local_pods.until(
-        lambda: local_pods.get(api, "surviving"),
-        lambda pod: dig(pod, "status", "containerStatuses", 0, "restartCount") == 1,
-    )
-    assert dig(restarted, "status", "podIP") == dig(surviving, "status", "podIP")
-
-    # The agent that is told to end takes its processes with it.
-    last = local_pods.until(lambda: local_pods.process(world, restarted), bool)
-    assert processes.stop(successor, 10)
-    assert not processes.is_alive(last)
-    assert list((Path(world.folder) / "workloads").iterdir()) == []
-    assert not (Path(world.folder) / "agent.ready").exists()
-
-
 def _client(world: World, service: str) -> Any:
     keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "local")
     session: Any = boto3.Session(region_name=world.region, **keys)
@@ -471,3 +432,42 @@ def test_a_pod_that_kwok_plays_has_no_log_and_the_answer_says_so(
         "exec does not exist in a laptop world"
         in _kubectl(world, "exec", "played", "--", "ls").stderr
     )
+
+
+def test_a_new_agent_takes_up_the_processes_of_one_that_was_killed(
+    world: World, api: KubernetesApi
+) -> None:
+    for name in ("surviving", "orphaned"):
+        api.create(local_pods.PODS, local_pods.pod(name))
+    surviving = local_pods.ready(api, "surviving")
+    orphaned = local_pods.ready(api, "orphaned")
+    kept, stray = local_pods.process(world, surviving), local_pods.process(world, orphaned)
+    agent = next(process for process in world.processes if process.name == "agent")
+
+    os.kill(agent.pid, signal.SIGKILL)
+    local_pods.until(lambda: processes.is_alive(agent), lambda alive: not alive)
+    api.delete(f"{local_pods.PODS}/orphaned", uid=dig(orphaned, "metadata", "uid"), grace_seconds=0)
+    assert processes.is_alive(kept)
+    assert processes.is_alive(stray)
+    successor = local_pods.start_agent(world)
+
+    local_pods.until(lambda: processes.is_alive(stray), lambda alive: not alive)
+    local_pods.until((Path(world.folder) / "agent.ready").exists, bool)
+    assert local_pods.process(world, surviving) == kept
+    assert processes.is_alive(kept)
+    assert local_pods.is_ready(local_pods.get(api, "surviving"))
+    again = local_pods.get(api, "surviving")
+    assert dig(again, "status", "containerStatuses", 0, "restartCount") == 0
+    local_pods.tell(dig(again, "status", "podIP"), "/crash")
+    restarted = local_pods.until(
+        lambda: local_pods.get(api, "surviving"),
+        lambda pod: dig(pod, "status", "containerStatuses", 0, "restartCount") == 1,
+    )
+    assert dig(restarted, "status", "podIP") == dig(surviving, "status", "podIP")
+
+    # The agent that is told to end takes its processes with it.
+    last = local_pods.until(lambda: local_pods.process(world, restarted), bool)
+    assert processes.stop(successor, 10)
+    assert not processes.is_alive(last)
+    assert list((Path(world.folder) / "workloads").iterdir()) == []
+    assert not (Path(world.folder) / "agent.ready").exists()
