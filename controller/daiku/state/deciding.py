@@ -12,6 +12,7 @@ from typing import Final
 
 from daiku.commands import Command, DeletePod, Evict
 from daiku.events import Object
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
@@ -21,8 +22,8 @@ from daiku.model.pod import Pod
 from daiku.report import Look, Proposal, Report, Unschedulable
 from daiku.state.past import Memory
 
-_MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget)
-"""Kinds whose changes could change a decision."""
+_MATTER: Final = (Pod, Node, NodeClaim, NodePool, NodeClass, PodDisruptionBudget, Namespace)
+"""Kinds whose changes could change a decision; a namespace may ask for surges for all its pods."""
 _VERSION: Final = frozenset({"resource_version"})
 _APART: Final = frozenset({"meta", "nominated_node_name"})
 """When kube-scheduler nominates a pod to a node, pods there begin to leave, which is seen as well."""

@@ -24,6 +24,9 @@ from daiku.events import (
     Outdated,
     Seen,
 )
+from daiku.model import labels
+from daiku.model.meta import Meta
+from daiku.model.namespace import Namespace
 from daiku.model.node import Node
 from daiku.model.pod import Pod
 from daiku.report import Report, Unschedulable
@@ -307,3 +310,14 @@ def test_a_node_to_which_pods_were_only_nominated_is_left_alone_for_a_second() -
     cluster.apply(Done(only, NOW))
 
     assert cluster.snapshot(NOW).holds[only.key].until == NOW + SECOND
+
+
+def test_a_namespace_that_begins_to_ask_for_surges_could_change_a_disruption() -> None:
+    silent = Namespace(meta=Meta(name="default", resource_version="1"))
+    asks = {labels.SURGE: "true"}
+    asking = Namespace(meta=Meta(name="default", resource_version="2", annotations=asks))
+    cluster = build.cluster(silent)
+    before = cluster.snapshot(NOW).changes
+
+    assert cluster.apply(Seen(asking))
+    assert cluster.snapshot(NOW).changes == before + 1
