@@ -8,7 +8,8 @@ for each controller.
 
 `PEER_PODS=200` for a look; `PEER_MIXED=1` has zone spread, host spread and anti-affinity on 25 of the 40;
 `PEER_ONLY=Daiku` leaves out who has another name; `PEER_STAGES=first` ends when all pods have a node, `settled` when
-nothing moves, and without it the scale-down follows. Linux only: it reads /proc.
+nothing moves, and without it the scale-down follows; `PEER_KEEP_LOG=1` keeps the controller's log although nothing went
+wrong. Linux only: it reads /proc.
 """
 
 import json
@@ -317,7 +318,8 @@ def _running(contender: Contender, inside: Mapping[str, str], types: Path) -> Ge
             f"{contender.name} is ready", lambda: _is_ready(ports["HEALTH_PROBE_PORT"]), every=0.2
         )
         yield process.pid
-        os.environ.get("KEEP_LOG") or log.unlink()
+        if not os.environ.get("PEER_KEEP_LOG"):
+            log.unlink()
     finally:
         process.kill()
         process.wait()

@@ -96,12 +96,8 @@ def plan(
     )
     solved = node_sets.cheapest(asked, solved)
     waiting_since = {**snapshot.arrivals, **since}
-    guarded = price_guard.divide(solved.new_nodes, catalogue, waiting_since, now)
-    solved = replace(
-        solved,
-        new_nodes=guarded.bought,
-        unschedulable=(*solved.unschedulable, *guarded.withheld),
-    )
+    bought, withheld = price_guard.divide(solved.new_nodes, catalogue, waiting_since, now)
+    solved = replace(solved, new_nodes=bought, unschedulable=(*solved.unschedulable, *withheld))
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
     )

@@ -8,7 +8,6 @@ never waits. Pods that wait for `PATIENCE` may have nodes twice as dear, and so 
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -26,21 +25,10 @@ FACTOR_MOST: Final = 1e6
 REASON: Final = "CapacityUnavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """New nodes, divided."""
-
-    bought: tuple[NewNode, ...]
-    withheld: tuple[Unschedulable, ...]
-    """Pods of nodes that are too dear now, and why."""
-    again_at: datetime | None
-    """When the first factor grows; None when nothing is withheld."""
-
-
 def divide(
     nodes: Sequence[NewNode], catalogue: Catalogue, since: Mapping[str, datetime], now: datetime
-) -> Guarded:
-    """Which of `nodes` may be bought now.
+) -> tuple[tuple[NewNode, ...], tuple[Unschedulable, ...]]:
+    """Which of `nodes` may be bought now, and the pods of those that are too dear, with why.
 
     Args:
         nodes: New nodes of a plan.
@@ -50,7 +38,6 @@ def divide(
     """
     bought: list[NewNode] = []
     withheld: list[Unschedulable] = []
-    times: list[datetime] = []
     for node in nodes:
         types = catalogue.instance_types.get(node.pool.template.node_class, ())
         began = min((since.get(pod, now) for pod in node.pods), default=now)
@@ -61,7 +48,6 @@ def divide(
             bought.append(node)
             continue
         grows = began + (steps + 1) * PATIENCE
-        times.append(grows)
         blocker = Blocker(
             nodepool=node.pool.meta.name,
             reason=REASON,
@@ -71,7 +57,7 @@ def divide(
             f"${node.usd_per_hour:.4f}/h ({node.types[0].name}); twice as much is paid from {grows:%H:%M:%S} UTC on",
         )
         withheld.append(Unschedulable(pods=node.pods, blockers=(blocker,)))
-    return Guarded(tuple(bought), tuple(withheld), min(times, default=None))
+    return tuple(bought), tuple(withheld)
 
 
 def factor(pool: NodePool) -> float:

@@ -40,8 +40,6 @@ class Hold:
     """How often in a row the command of this key has failed."""
     why: str = ""
     """The last failure, for people."""
-    nominates: bool = False
-    """Pods are being nominated to a Node."""
     version: str = ""
     """Version that the last command made of the object of the key; the pause ends when it is seen."""
 
@@ -147,10 +145,7 @@ class Inflight:
         }
         held = {k: p for k, p in self.pauses.items() if p.until is None or p.until > now}
         for key, running in self.running.items():
-            nominates = isinstance(running.command, commands.PatchNode) and bool(
-                running.command.nominates
-            )
-            held[key] = Hold(key=key, since=running.since, until=None, nominates=nominates)
+            held[key] = Hold(key=key, since=running.since, until=None)
         return held
 
 

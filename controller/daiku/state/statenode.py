@@ -176,14 +176,6 @@ class StateNode:
         return tuple(pod for pod in self.pods if pod.is_reschedulable)
 
     @cached_property
-    def newest(self) -> tuple[Pod, ...]:
-        """Of `reschedulable` those that were bound, the last one first; of two at one time that with the later key."""
-        bound = (
-            (p.scheduled, p.meta.key, p) for p in self.reschedulable if p.scheduled is not None
-        )
-        return tuple(pod for *_, pod in sorted(bound, key=lambda each: each[:2], reverse=True))
-
-    @cached_property
     def protected(self) -> tuple[Pod, ...]:
         """Its pods that carry an annotation against being disrupted, whether it holds now or not."""
         return tuple(pod for pod in self.pods if pod.protected_until() is not None)
