@@ -42,7 +42,7 @@ class Draft:
     last_pod_event: datetime | None = None
     remove_finalizer: bool = False
     defer_until: datetime | None = None
-    """Until when Registered waits for Initialized, to be written together; None: it does not."""
+    """Until when conditions wait for those that follow in a moment, to be written together; None: they do not."""
     ended: bool = False
     """The NodeClaim is being given up: later stages have nothing to say."""
     _conditions: dict[str, Condition] = field(default_factory=dict[str, Condition])
@@ -80,6 +80,12 @@ class Draft:
         else:
             self.set(kind, "Unknown", reason, message)
 
+    def defer(self) -> None:
+        """Write no condition yet: the next stage is under way, and says more in a moment."""
+        created = self.claim.meta.created
+        if created is not None:
+            self.defer_until = created + _YOUNG
+
     def announce(self, kind: str, reason: str, message: str) -> None:
         """Tell people who look at the NodeClaim."""
         self.commands.append(
@@ -91,7 +97,7 @@ class Draft:
         claim = self.claim
         gone = claim.meta.deleted is not None
         lacks_finalizer = labels.TERMINATION_FINALIZER not in claim.meta.finalizers
-        if self._is_deferred():
+        if self._is_deferred() and not lacks_finalizer:
             return None
         settled = self._settled()
         if not (settled or lacks_finalizer or self._is_filled()):
@@ -115,7 +121,7 @@ class Draft:
         return None if patch == nothing else patch
 
     def _is_deferred(self) -> bool:
-        """Whether nothing has happened but the registration, and more is to be expected in a moment."""
+        """Whether there are only conditions to write, and more of them to be expected in a moment."""
         until = self.defer_until
         if until is None or until <= self.now or self.is_true("Initialized"):
             return False

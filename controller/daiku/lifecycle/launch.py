@@ -96,6 +96,8 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     if hold is not None:
         if hold.until is not None:
             draft.wakes.append(hold.until)
+        elif failure is None:
+            draft.defer()
         return
     if claim.node_class not in catalogue.instance_types:
         draft.set(
@@ -105,6 +107,8 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     ranked = () if runs else options(claim, snapshot, catalogue, settings)
     if ranked or runs:
         draft.commands.append(Launch(node_claim=claim, options=ranked))
+        if failure is None:
+            draft.defer()
     else:
         asked = _cut(str(claim.requirements))
         _give_up(

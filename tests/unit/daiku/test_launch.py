@@ -76,6 +76,21 @@ def test_a_new_claim_is_launched_with_the_cheapest_first() -> None:
     assert [o.price_usd_per_hour for o in options] == sorted(o.price_usd_per_hour for o in options)
 
 
+def test_nothing_is_written_of_a_claim_before_its_launch_has_been_answered() -> None:
+    cluster = cluster_of(young(conditions=()))
+
+    assert [type(c) for c in commands(cluster) if not _of_pools(c)] == [Launch]
+    told = [
+        c for c in commands(cluster, after=timedelta(seconds=11)) if isinstance(c, PatchNodeClaim)
+    ]
+
+    assert {c.type: c.status for c in told[0].conditions}["Launched"] == "Unknown", "it takes long"
+
+
+def _of_pools(command: Command) -> bool:
+    return command.key.startswith("NodePool/")
+
+
 def test_only_types_that_hold_what_is_asked_are_offered() -> None:
     options = launch(cluster_of(young(requests={"cpu": 7000}))).options
 
