@@ -28,7 +28,7 @@ IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
 PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
-PROVISIONING_SHARE: Final = 0.25
+PROVISIONING_SHARE: Final = 0.15
 """Share of a tick's time box in which nodes for waiting pods are chosen: what a longer search saves is consolidated
 later, and until then pods wait."""
 LOOK_EVERY: Final = timedelta(minutes=1)
