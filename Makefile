@@ -1,4 +1,4 @@
-# Daiku: `make demo` shows it, `make test` proves it. `make help` lists the rest.
+# Daiku: `make demo` shows it, `make test` and `make test-all` prove it. `make help` lists the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -11,10 +11,16 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 MEMBERS := controller components local
 STAMP := .venv/.daiku-setup
 
-.PHONY: python tools help setup lock demo test check bench simulate clean
+PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile
+# A file of a slow folder that is named here is run once, by `make test`.
+FAST := tests/test_tidy.py tests/unit tests/conformance tests/properties tests/scenarios tests/infra tests/simulation \
+  tests/e2e/test_first_light.py tests/world/test_kwok_cloud.py::test_a_deployment_is_scaled_out_and_in_again
+SLOW := tests/e2e tests/world tests/simulation
+
+.PHONY: python tools help setup lock demo test test-all check bench simulate clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -43,8 +49,11 @@ demo: setup ## build the local stack, scale a Deployment out and in, destroy it 
 tools: setup # Kubernetes and Pulumi binaries, with progress, before anything waits for them in silence
 	@$(BIN)/python -m daiku_local.toolchain > /dev/null
 
-test: check tools ## every gate and every test, WORKERS (2) files at a time; what CI runs
-	@$(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile
+test: check tools ## every gate, and the tests that take minutes; WORKERS (2) files at a time
+	@$(PYTEST) --histories 100 $(FAST)
+
+test-all: tools ## every other test: whole worlds, faults, upgrades; CI runs it after `make test`
+	@$(PYTEST) $(SLOW) $(patsubst %,--deselect=%,$(filter tests/e2e/% tests/world/%,$(FAST)))
 
 check: setup ## format, lint, types, layers
 	@$(BIN)/ruff format --check .

@@ -21,6 +21,7 @@ SOURCES = [
     *sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")),
     ROOT / "__main__.py",
 ]
+TIERS = (ROOT / "Makefile").read_text().partition("FAST := ")[2].partition(".PHONY")[0].split()
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
@@ -181,3 +182,9 @@ def test_the_lock_names_no_index_and_pins_every_package_by_hash() -> None:
     pins = [line for line in lines if line and not line.startswith((" ", "#"))]
     assert all("==" in pin for pin in pins)
     assert len([line for line in lines if "--hash=sha256:" in line]) >= len(pins)
+
+
+def test_every_test_is_run_by_make_test_or_make_test_all() -> None:
+    names = [f.relative_to(ROOT).as_posix() for f in TESTS if f.name.startswith("test_")]
+
+    assert [n for n in names if not any(n == t or n.startswith(f"{t}/") for t in TIERS)] == []
