@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
+from daiku import reasons
 from daiku.model import labels, quick
 from daiku.model.condition import Condition
 from daiku.model.instance_type import LaunchOption
@@ -17,6 +18,7 @@ from daiku.model.meta import Meta
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.taints import Taint
+from daiku.reason import Reason
 
 MESSAGE_MOST: Final = 1000
 """Characters of an Event's message; the API server takes 1024."""
@@ -29,7 +31,7 @@ class CreateNodeClaim:
     node_claim: NodeClaim
     pods: tuple[str, ...] = ()
     """namespace/name of the pods that it is made for: an expectation, not an order."""
-    reason: str = "provisioned"
+    reason: Reason = reasons.PROVISIONED
     """Why it is made, for metrics: provisioned, or why another node is replaced by it (drifted, underutilized)."""
 
     @property
@@ -91,8 +93,8 @@ class DeleteNodeClaim:
     name: str
     uid: str
     """Only this very object is deleted, not a later one of the same name."""
-    reason: str
-    """Underutilized, Empty, Drifted, Expired, insufficient_capacity, …: for logs and metrics."""
+    reason: Reason
+    """Of kind DISRUPTED or ENDED: for logs and metrics."""
 
     @property
     def key(self) -> str:
@@ -285,12 +287,12 @@ class Announce:
     uid: str
     type: str
     """Normal or Warning."""
-    reason: str
-    """PascalCase, one that people search for."""
+    reason: Reason
+    """Of kind EVENT."""
     message: str
 
     @classmethod
-    def on(cls, kind: str, meta: Meta, *, type_: str, reason: str, message: str) -> Self:
+    def on(cls, kind: str, meta: Meta, *, type_: str, reason: Reason, message: str) -> Self:
         """An Event on the object of this metadata; a message that the API server would refuse is cut."""
         return cls(
             kind=kind,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from daiku import advice, prospect
+from daiku import prospect, reasons
 from daiku.forecast import Forecast, forecast
 from daiku.lifecycle import liveness
 from daiku.model import labels, resources, units
@@ -21,7 +21,8 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.prospect import Decided, Question
-from daiku.report import Blocker
+from daiku.reason import Reason
+from daiku.report import Blocker, Kept
 from daiku.scheduling import prices
 from daiku.state.cluster import Cluster
 from daiku.state.statenode import StateNode
@@ -136,7 +137,10 @@ def node_claim(question: Question, name: str) -> Explanation:
     ends = liveness.ends(
         found.claim, lambda kind: find(conditions, kind), question.settings, question.now
     )
-    own += [("given up", f"{end:%Y-%m-%d %H:%M:%S} UTC, {why}") for end, why in sorted(ends)[:1]]
+    own += [
+        ("given up", f"{end:%Y-%m-%d %H:%M:%S} UTC, {_ending(why)}")
+        for end, why in sorted(ends)[:1]
+    ]
     why = (known.message or known.reason) if known is not None else ""
     return _said(
         f"NodeClaim {name} {STAGES[awaited]}.",
@@ -159,7 +163,7 @@ def _of_node(found: StateNode, called: str, cluster: Cluster, question: Question
     claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
     why, goes = prospect.of_one(found.claim_name, claims, cluster, question)
     apart: list[str] = []
-    if goes or (why is not None and why.reason == "Unconsolidatable"):
+    if goes or (why is not None and why.reason == reasons.UNCONSOLIDATABLE):
         if len(claims) <= TOGETHER_MOST:
             together = prospect.within_a_minute(prospect.cluster_of(question), question).going
             if goes and found.claim_name not in together:
@@ -172,8 +176,9 @@ def _of_node(found: StateNode, called: str, cluster: Cluster, question: Question
         return _said(f"{called} is about to go.", facts, [goes])
     if why is None:
         return _said(f"{called} is kept: nothing speaks for taking it away.", facts)
-    remedies = [advice.KEPT[why.reason]] if why.reason in advice.KEPT else []
-    return _said(f"{called} is still here: {why.reason}.", facts, [why.message, *apart], remedies)
+    return _said(
+        f"{called} is still here: {why.reason}.", facts, [why.message, *apart], _remedies([why])
+    )
 
 
 def node_pool(question: Question, name: str) -> Explanation:
@@ -211,7 +216,7 @@ def node_pool(question: Question, name: str) -> Explanation:
             f"NodePool {name} is not ready: no node is made for it.",
             facts,
             [why],
-            [advice.WAITING["NodePoolNotReady"]],
+            [reasons.remedy(reasons.NODE_POOL_NOT_READY)],
         )
     claims = sum(1 for s in snapshot.state_nodes if s.claim is not None)
     made = _of_those_that_wait(question)
@@ -225,8 +230,13 @@ def node_pool(question: Question, name: str) -> Explanation:
 def _given_up(name: str, question: Question) -> str:
     """Why the controller deletes a node at once; empty when it does not."""
     found = prospect.cluster_of(question).snapshot(question.now).by_name.get(name)
-    reason = prospect.deleted_now(question).get(found.claim_name, "") if found else ""
-    return f"the controller deletes its NodeClaim now: {reason.replace('_', ' ')}" if reason else ""
+    reason = prospect.deleted_now(question).get(found.claim_name) if found else None
+    return f"the controller deletes its NodeClaim now: {_ending(reason)}" if reason else ""
+
+
+def _ending(reason: Reason) -> str:
+    """Why a NodeClaim is deleted, with the word that metrics have for it."""
+    return f"{reasons.means(reason)} ({reason})"
 
 
 def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Explanation:
@@ -331,10 +341,8 @@ def _conditions(found: StateNode) -> list[str]:
     return [f"{c.type}: {c.message}" for c in conditions if c.status != "True" and c.message]
 
 
-def _remedies(blockers: Sequence[Blocker]) -> list[str]:
-    return list(
-        dict.fromkeys(advice.WAITING[b.reason] for b in blockers if b.reason in advice.WAITING)
-    )
+def _remedies(told: Sequence[Blocker | Kept]) -> list[str]:
+    return list(dict.fromkeys(filter(None, (reasons.remedy(each.reason) for each in told))))
 
 
 def _usd(found: StateNode, question: Question) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from daiku import events, static_nodes
+from daiku import events, reasons, static_nodes
 from daiku.commands import CreateNodeClaim
 from daiku.disruption import candidates, payback, repack, repacking
 from daiku.disruption.ground import Ground
@@ -328,7 +328,7 @@ def _over_limit(node: NewNode) -> Unschedulable:
     """The pods of a node that its NodePool's limits refuse after all."""
     blocker = Blocker(
         nodepool=node.pool.meta.name,
-        reason="LimitExceeded",
+        reason=reasons.LIMIT_EXCEEDED,
         asked="one more node",
         offered="the nodes planned before it use the limits up",
     )

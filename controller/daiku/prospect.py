@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku import forecast
+from daiku import forecast, reasons
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
 from daiku.disruption import consolidation, record
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
+from daiku.reason import Reason
 from daiku.report import Kept, Look, Report
 from daiku.scheduling.packer.effort import Stop
 from daiku.settings import Settings
@@ -21,7 +22,15 @@ LOOKED: Final = timedelta(minutes=1)
 """How long the core decides about nodes: longer than a consolidation rests before it acts."""
 TICKS_MOST: Final = 200
 _PASSING: Final = frozenset(
-    {"Budget", "Disrupting", "LetOff", "Nominated", "ReturnWaits", "TooYoung", "Waits"}
+    {
+        reasons.BUDGET,
+        reasons.DISRUPTING,
+        reasons.LET_OFF,
+        reasons.NOMINATED,
+        reasons.RETURN_WAITS,
+        reasons.TOO_YOUNG,
+        reasons.WAITS,
+    }
 )
 """Why a node is kept now and may not be in a minute, although nothing happens."""
 
@@ -55,8 +64,8 @@ def cluster_of(question: Question) -> Cluster:
     return forecast.cluster(question.objects, question.catalogue, question.settings)
 
 
-def deleted_now(question: Question) -> dict[str, str]:
-    """NodeClaims that are deleted at once, such as those that never became nodes, and the reason in one word."""
+def deleted_now(question: Question) -> dict[str, Reason]:
+    """NodeClaims that are deleted at once, such as those that never became nodes, and why."""
     plan = _tick(cluster_of(question), question, question.now)
     return {c.name: c.reason for c in plan.commands if isinstance(c, DeleteNodeClaim)}
 
@@ -93,7 +102,9 @@ def within_a_minute(cluster: Cluster, question: Question) -> Decided:
         cluster.planned(plan.report, now)
         # While one decision rests nothing more is said of others than that pods run there.
         said = {each.node_claim: each for each in plan.report.kept}
-        kept |= {n: each for n, each in said.items() if n not in kept or each.reason != "NotEmpty"}
+        kept |= {
+            n: each for n, each in said.items() if n not in kept or each.reason != reasons.NOT_EMPTY
+        }
         looked = [str(x.repacked) for x in plan.report.looks.values() if x.repacked is not None]
         repacked = repacked or "".join(looked[:1])
         going = {**_goes(plan), **going}
@@ -110,7 +121,7 @@ def at_once(cluster: Cluster, question: Question) -> Decided:
     begun = Look(at=question.now - LOOKED, changes=cluster.snapshot(question.now).changes)
     cluster.planned(Report(looks={consolidation.LOOK: begun}), question.now)
     plan = _tick(cluster, question, question.now)
-    kept = {each.node_claim: each for each in plan.report.kept if each.reason != "Waits"}
+    kept = {each.node_claim: each for each in plan.report.kept if each.reason != reasons.WAITS}
     return Decided(kept=kept, going=_goes(plan))
 
 

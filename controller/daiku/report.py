@@ -7,6 +7,7 @@ from typing import Final
 
 from daiku.events import Interrupted
 from daiku.model import quick
+from daiku.reason import Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,10 +16,8 @@ class Blocker:
 
     nodepool: str
     """Empty when no NodePool was even tried."""
-    reason: str
-    """PascalCase: InsufficientResources, RequirementsNotMet, TaintNotTolerated, NoOffering, LimitExceeded,
-    MinValuesNotMet, CapacityUnavailable, NodePoolNotReady, NoNodePool, VolumeNotReady, ResourceClaimsNotSupported, or
-    what pods ask of each other: TopologySpreadNotMet, PodAffinityNotMet, PodAntiAffinityNotMet, HostPortTaken."""
+    reason: Reason
+    """Of kind WAITING."""
     asked: str
     """What the pods ask for, in the API's notation, such as "cpu 9"; empty when what was found says it all."""
     offered: str
@@ -50,7 +49,8 @@ class Kept:
     """A node that could have been disrupted and is still there, and why."""
 
     node_claim: str
-    reason: str
+    reason: Reason
+    """Of kind KEPT; of kind EVENT for what is only told to a pod."""
     message: str
 
 
@@ -67,7 +67,7 @@ class Proposal:
     """A disruption that was decided and has not begun."""
 
     id: str
-    reason: str
+    reason: Reason
     """Empty, Drifted or Underutilized."""
     method: str
     """empty, drift, repack, multi or single."""

@@ -3,13 +3,16 @@
 Source: Karpenter's cloudprovider error types; each provider maps its own codes onto these in one table.
 """
 
+from daiku import reasons
+from daiku.reason import NO_REASON, Reason
+
 
 class CloudError(Exception):
     """The cloud did not do what was asked."""
 
     code: str = ""
     """The provider's own code, such as InsufficientInstanceCapacity; for people, never for decisions."""
-    reason: str = "LaunchFailed"
+    reason: Reason = reasons.LAUNCH_FAILED
     """What conditions and metrics call it, when it is the end of a launch."""
     retry_after_seconds: float | None = None
     """How long to wait, when the cloud said so."""
@@ -19,7 +22,7 @@ class CloudError(Exception):
         message: str,
         *,
         code: str = "",
-        reason: str = "",
+        reason: Reason = NO_REASON,
         retry_after_seconds: float | None = None,
     ) -> None:
         super().__init__(message)
@@ -36,7 +39,7 @@ class InsufficientCapacity(CloudError):
         message: str,
         *,
         code: str = "",
-        reason: str = "",
+        reason: Reason = NO_REASON,
         sold_out: tuple[tuple[str, str, str], ...] = (),
     ) -> None:
         super().__init__(message, code=code, reason=reason)

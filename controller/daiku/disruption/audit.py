@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Command, DeleteNodeClaim
 from daiku.model import budget, labels
 from daiku.scheduling.audit import Violation
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
-VOLUNTARY: Final = ("Empty", "Drifted", "Underutilized")
+VOLUNTARY: Final = (reasons.EMPTY, reasons.DRIFTED, reasons.UNDERUTILIZED)
 
 
 def audit(commands: Sequence[Command], snapshot: Snapshot, now: datetime) -> tuple[Violation, ...]:
@@ -44,7 +45,7 @@ def _rules(command: DeleteNodeClaim, snapshot: Snapshot) -> Iterator[tuple[str, 
     for half in (state_node.claim, state_node.node):
         if half is not None and half.meta.annotations.get(labels.DO_NOT_DISRUPT) == "true":
             yield "DoNotDisrupt", f"{half.meta.name} forbids it"
-    if command.reason == "Empty" and state_node.reschedulable:
+    if command.reason == reasons.EMPTY and state_node.reschedulable:
         yield "Empty", "pods run on its node"
     for name in json.loads(written)["replacements"]:
         coming = snapshot.by_name.get(name)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.disruption import cost, record
 from daiku.model import labels, taints
 from daiku.model.condition import find as find_condition
@@ -21,6 +22,7 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
+from daiku.reason import Reason
 from daiku.report import Kept
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -124,37 +126,41 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
     claim, node = state_node.claim, state_node.node
     if claim is None or node is None or not state_node.is_initialized:
         return Kept(
-            node_claim=name, reason="NotInitialized", message="its node is not ready for pods yet"
+            node_claim=name,
+            reason=reasons.NOT_INITIALIZED,
+            message="its node is not ready for pods yet",
         )
     if state_node.is_awaiting:
         closed = "it is closed until the pods that it was made for wait for it"
-        return Kept(node_claim=name, reason="Nominated", message=closed)
+        return Kept(node_claim=name, reason=reasons.NOMINATED, message=closed)
     if name in standing.moving:
-        return Kept(node_claim=name, reason="Disrupting", message=standing.moving[name])
+        return Kept(node_claim=name, reason=reasons.DISRUPTING, message=standing.moving[name])
     pool = standing.snapshot.node_pool(state_node.nodepool)
     if pool is None:
         missing = f"there is no NodePool {state_node.nodepool!r} to say how it may be disrupted"
-        return Kept(node_claim=name, reason="NodePoolNotFound", message=missing)
+        return Kept(node_claim=name, reason=reasons.NODE_POOL_NOT_FOUND, message=missing)
     if pool.disruption_mode == "paused":
         paused = f"NodePool {pool.meta.name} is paused by its annotation {labels.DISRUPTION_MODE}"
-        return Kept(node_claim=name, reason="Paused", message=paused)
+        return Kept(node_claim=name, reason=reasons.PAUSED, message=paused)
     waiting = standing.expected_on.get(state_node.name) or standing.expected_on.get(name)
     if waiting is not None:
         return Kept(
-            node_claim=name, reason="Nominated", message=f"pending pod {waiting} is expected on it"
+            node_claim=name,
+            reason=reasons.NOMINATED,
+            message=f"pending pod {waiting} is expected on it",
         )
     began = standing.snapshot.scale_out_since
     if began is not None and (claim.meta.created or began) >= began - _SECOND:
         coming = "it was made in a scale-out whose pods are still coming"
-        return Kept(node_claim=name, reason="Nominated", message=coming)
+        return Kept(node_claim=name, reason=reasons.NOMINATED, message=coming)
     if is_forbidden(state_node):
         forbidden = f"its annotation {labels.DO_NOT_DISRUPT} forbids it"
-        return Kept(node_claim=name, reason="DoNotDisrupt", message=forbidden)
+        return Kept(node_claim=name, reason=reasons.DO_NOT_DISRUPT, message=forbidden)
     again = let_off_until(claim)
     if state_node.reschedulable and again is not None and again > standing.now:
         return Kept(
             node_claim=name,
-            reason="LetOff",
+            reason=reasons.LET_OFF,
             message=f"a disruption was called off; looked at again from {again:%H:%M:%S} UTC on",
         )
     return Candidate(
@@ -172,7 +178,7 @@ def let_off_until(claim: NodeClaim) -> datetime | None:
     told = find_condition(claim.conditions, record.CONDITION)
     if told is None or told.status != "False" or told.last_transition is None:
         return None
-    return told.last_transition + _AGAIN.get(told.reason, _AGAIN_SOON)
+    return told.last_transition + _AGAIN.get(Reason(told.reason), _AGAIN_SOON)
 
 
 def is_forbidden(state_node: StateNode) -> bool:
@@ -196,18 +202,18 @@ def objection(
             continue
         if pod.must_not_be_disrupted(now):
             message = f"pod {pod.meta.key} carries {labels.DO_NOT_DISRUPT}"
-            return Kept(node_claim=name, reason="PodDoNotDisrupt", message=message)
+            return Kept(node_claim=name, reason=reasons.POD_DO_NOT_DISRUPT, message=message)
         about = budgets.about(pod)
         if not about or pod.is_mirror or taints.tolerates(pod.tolerations, taints.DISRUPTED):
             continue
         if len(about) > 1:
             names = " and ".join(pdb.meta.name for pdb in about)
             message = f"pod {pod.meta.key} has PodDisruptionBudgets {names}; eviction allows one"
-            return Kept(node_claim=name, reason="SeveralBudgets", message=message)
+            return Kept(node_claim=name, reason=reasons.SEVERAL_BUDGETS, message=message)
         for pdb in about:
             if pdb.disruptions_allowed < 1 and (pod.ready or not pdb.lets_unready_go):
                 if pod.ready and asks is not None and asks.can_have(pod, state_node):
                     continue
                 message = f"PodDisruptionBudget {pdb.meta.key} allows 0 disruptions, and selects pod {pod.meta.key}"
-                return Kept(node_claim=name, reason="PodDisruptionBudget", message=message)
+                return Kept(node_claim=name, reason=reasons.POD_DISRUPTION_BUDGET, message=message)
     return None

@@ -15,15 +15,17 @@ from datetime import timedelta
 from itertools import zip_longest
 from typing import Final
 
+from daiku import reasons
 from daiku.disruption import balanced, loops, repacking
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.disruption.weighing import Together, Weighing, of_consolidation
 from daiku.model import labels, units, waking
+from daiku.reason import Reason
 from daiku.report import Kept, Look, Proposal
 
-REASON: Final = "Underutilized"
+REASON: Final = reasons.UNDERUTILIZED
 TRIALS_MOST: Final = 100
 """What-ifs per tick."""
 TOGETHER_MOST: Final = 100
@@ -46,7 +48,7 @@ class Search:
     made: Findings = field(default_factory=Findings)
     trials: int = 0
 
-    def keep(self, candidate: Candidate, reason: str, message: str) -> None:
+    def keep(self, candidate: Candidate, reason: Reason, message: str) -> None:
         """Say why a node stays."""
         self.made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
 
@@ -143,23 +145,26 @@ def _is_able(candidate: Candidate, ground: Ground, made: Findings) -> bool:
     """Whether consolidation may look at it; else says why not."""
     known, pool = candidate.state_node.labels, candidate.pool
     due = candidate.state_node.consolidatable_at(pool)
-    reason, message = "Unconsolidatable", ""
+    reason, message = reasons.UNCONSOLIDATABLE, ""
     if pool.replicas is not None:
-        reason, message = "StaticNodePool", f"NodePool {pool.meta.name} has a fixed number of nodes"
+        reason, message = (
+            reasons.STATIC_NODE_POOL,
+            f"NodePool {pool.meta.name} has a fixed number of nodes",
+        )
     elif due is None:
-        reason = "ConsolidationDisabled"
+        reason = reasons.CONSOLIDATION_DISABLED
         message = f"NodePool {pool.meta.name} has consolidateAfter Never"
     elif candidate.is_empty:
         # Emptiness has said what there is to say about it.
         return False
     elif pool.consolidation_policy == "WhenEmpty":
-        reason = "NotEmpty"
+        reason = reasons.NOT_EMPTY
         there = units.counted(len(candidate.reschedulable), "pod")
         message = f"NodePool {pool.meta.name} has the policy WhenEmpty, and it holds {there}"
     elif candidate.objection is not None:
         reason, message = candidate.objection.reason, candidate.objection.message
     elif due > ground.now:
-        reason = "TooYoung"
+        reason = reasons.TOO_YOUNG
         message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
         made.wakes.append(waking.shared(due, pool.consolidate_after))
     elif loop := ground.loops().get(pool.meta.name):
@@ -212,11 +217,11 @@ def _one_by_one(ranked: Sequence[Candidate], search: Search) -> Proposal | None:
             search.made.kept += [told[name]] if name in told else []
         elif found is not None or search.trials >= TRIALS_MOST:
             waiting += 1
-            search.keep(candidate, "Waits", "it is looked at after others")
+            search.keep(candidate, reasons.WAITS, "it is looked at after others")
         elif not (candidate.is_dry or ground.allowance(REASON).has(pool)):
             blocked = True
             message = f"NodePool {pool} allows no more disruptions for reason {REASON} now"
-            search.keep(candidate, "Budget", message)
+            search.keep(candidate, reasons.BUDGET, message)
         else:
             tried[name] = None
             found = _try(candidate, search)
@@ -239,12 +244,12 @@ def _try(candidate: Candidate, search: Search) -> Proposal | None:
     search.trials += 1
     weighing = _weigh((candidate,), search.ground, is_single=True)
     if weighing.refusal:
-        search.keep(candidate, "Unconsolidatable", weighing.refusal)
+        search.keep(candidate, reasons.UNCONSOLIDATABLE, weighing.refusal)
         return None
     found = _proposal((candidate,), weighing, search.ground, method="single")
     if not candidate.is_dry:
         return found
-    search.keep(candidate, "DryRun", f"it would be disrupted: {found}")
+    search.keep(candidate, reasons.DRY_RUN, f"it would be disrupted: {found}")
     return None
 
 

@@ -9,6 +9,7 @@ Source: Karpenter's Drift and StaticDrift. It has one command for all NodePools 
 from collections.abc import Sequence
 from typing import Final
 
+from daiku import reasons
 from daiku.disruption import rollout
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
@@ -17,9 +18,10 @@ from daiku.disruption.weighing import Weighing, of_drift
 from daiku.model import resources
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
+from daiku.reason import NO_REASON, Reason
 from daiku.report import Kept
 
-REASON: Final = "Drifted"
+REASON: Final = reasons.DRIFTED
 STATIC_CAPACITY: Final = "StaticCapacity"
 """The gate of NodePools with a fixed number of nodes."""
 _TRIALS_MOST: Final = 10
@@ -48,27 +50,32 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
     made.events += stand.events
     for candidate in drifted:
         objection = candidate.objection_to_drift
-        reason, message, weighing = "", "", Weighing()
+        reason, message, weighing = NO_REASON, "", Weighing()
         if done:
-            reason, message = "DriftWaits", f"another node of NodePool {name} goes first"
+            reason, message = reasons.DRIFT_WAITS, f"another node of NodePool {name} goes first"
         elif objection is not None:
             reason, message = objection.reason, objection.message
         elif stand.why:
             reason, message = stand.reason, stand.why
         elif not ground.allowance(REASON).has(name):
-            reason = "Budget"
+            reason = reasons.BUDGET
             message = f"NodePool {name} allows no more disruptions for reason {REASON} now"
         elif pool.replicas is not None:
             reason, message = _is_static_full(pool, pool.replicas, ground)
         elif candidate.reschedulable:
             trials += 1
             if trials > _TRIALS_MOST:
-                reason, message = "DriftWaits", "others that cannot be replaced come before it"
+                reason, message = (
+                    reasons.DRIFT_WAITS,
+                    "others that cannot be replaced come before it",
+                )
             else:
                 weighing = of_drift(ground.world(), (candidate.state_node,))
-                reason, message = ("NoPlace", weighing.refusal) if weighing.refusal else ("", "")
+                reason, message = (
+                    (reasons.NO_PLACE, weighing.refusal) if weighing.refusal else (NO_REASON, "")
+                )
         if not reason and candidate.is_dry:
-            reason, message = "DryRun", "it would be replaced: Drifted"
+            reason, message = reasons.DRY_RUN, "it would be replaced: Drifted"
         if reason:
             made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
             continue
@@ -85,7 +92,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
         made.proposals.append(proposal)
 
 
-def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[str, str]:
+def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[Reason, str]:
     """Why no node of a static NodePool can be replaced now, as reason and sentence; both empty when one can.
 
     The replacement is made by the NodePool's own number: a node that is about to go does not count for it.
@@ -94,11 +101,14 @@ def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[str,
     nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
     staying = [s for s in nodes if not s.is_leaving and s.claim_name not in ground.members]
     if len(staying) > replicas:
-        return "DriftWaits", f"NodePool {name} has {len(staying)} nodes, and {replicas} replicas"
+        return (
+            reasons.DRIFT_WAITS,
+            f"NodePool {name} has {len(staying)} nodes, and {replicas} replicas",
+        )
     most = (pool.limits or {}).get(resources.NODES)
     if most is not None and len(nodes) >= most:
-        return "LimitExceeded", f"NodePool {name} may have {most} nodes, and has them"
-    return "", ""
+        return reasons.LIMIT_EXCEEDED, f"NodePool {name} may have {most} nodes, and has them"
+    return NO_REASON, ""
 
 
 def _order(candidate: Candidate) -> tuple[bool, float, str]:

@@ -9,13 +9,15 @@ Source: Karpenter's Emptiness.
 from collections.abc import Sequence
 from typing import Final
 
+from daiku import reasons
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
 from daiku.model import units, waking
+from daiku.reason import NO_REASON
 from daiku.report import Kept, Proposal
 
-REASON: Final = "Empty"
+REASON: Final = reasons.EMPTY
 
 
 def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
@@ -25,28 +27,28 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
     for candidate in sorted(candidates, key=lambda c: (c.state_node.quiet_since() or now, c.name)):
         pool = candidate.pool
         due = candidate.state_node.consolidatable_at(pool)
-        reason, message = "", ""
+        reason, message = NO_REASON, ""
         if not candidate.is_empty:
             there = units.counted(len(candidate.reschedulable), "pod")
-            reason, message = "NotEmpty", f"it holds {there}"
+            reason, message = reasons.NOT_EMPTY, f"it holds {there}"
         elif candidate.objection is not None:
             reason, message = candidate.objection.reason, candidate.objection.message
         elif pool.replicas is not None:
-            reason = "StaticNodePool"
+            reason = reasons.STATIC_NODE_POOL
             message = f"NodePool {pool.meta.name} has a fixed number of nodes"
         elif due is None:
-            reason = "ConsolidationDisabled"
+            reason = reasons.CONSOLIDATION_DISABLED
             message = f"NodePool {pool.meta.name} has consolidateAfter Never"
         elif due > now:
-            reason = "TooYoung"
+            reason = reasons.TOO_YOUNG
             message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
             made.wakes.append(waking.shared(due, pool.consolidate_after))
         elif candidate.is_dry:
             saves = ground.prices().get(candidate.state_node.name, 0.0)
-            reason = "DryRun"
+            reason = reasons.DRY_RUN
             message = f"it would be deleted: {REASON}, which saves ${saves:.4f}/h"
         elif not ground.allowance(REASON).take(pool.meta.name):
-            reason = "Budget"
+            reason = reasons.BUDGET
             message = (
                 f"NodePool {pool.meta.name} allows no more disruptions for reason {REASON} now"
             )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.moves import Move
 from daiku.model import labels
@@ -27,7 +28,7 @@ from daiku.state.statenode import StateNode
 
 BACK_FOR: Final = timedelta(minutes=10)
 """How long nothing may have been heard of a shortage before spot is counted on again."""
-REASON: Final = "ReturnWaits"
+REASON: Final = reasons.RETURN_WAITS
 
 
 def is_fallen(claim: NodeClaim) -> bool:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce
 from daiku.model.nodepool import NodePool
 from daiku.state import past
 from daiku.state.past import REMEMBERED, Life
 from daiku.state.snapshot import Snapshot
 
-REASON: Final = "Loop"
+REASON: Final = reasons.LOOP
 LIVES: Final = 3
 """Lives one after the other that make a loop."""
 
@@ -61,5 +62,5 @@ def announce(pools: Mapping[str, Loop], snapshot: Snapshot) -> list[Announce]:
 
 def _event(pool: NodePool, loop: Loop) -> Announce:
     return Announce.on(
-        "NodePool", pool.meta, type_="Warning", reason="ConsolidationLoop", message=str(loop)
+        "NodePool", pool.meta, type_="Warning", reason=reasons.CONSOLIDATION_LOOP, message=str(loop)
     )

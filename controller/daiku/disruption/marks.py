@@ -7,11 +7,13 @@ from it on whichever tick sees it.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from daiku import reasons
 from daiku.commands import Announce, Command, DeleteNodeClaim, PatchNode, PatchNodeClaim
 from daiku.disruption import moves, record
 from daiku.disruption.record import Record
 from daiku.model import labels, taints
 from daiku.model.condition import Condition, Status
+from daiku.reason import Reason
 from daiku.state.statenode import StateNode
 
 
@@ -47,7 +49,7 @@ def keep_pods_away(members: Sequence[StateNode]) -> Iterator[Command]:
 
 
 def let_off(
-    members: Sequence[StateNode], reason: str, message: str, now: datetime
+    members: Sequence[StateNode], reason: Reason, message: str, now: datetime
 ) -> Iterator[Command]:
     """Take every mark off again, and say why."""
     for state_node in members:
@@ -71,18 +73,20 @@ def let_off(
             )
 
 
-def end(members: Sequence[StateNode], reason: str) -> Iterator[Command]:
+def end(members: Sequence[StateNode], reason: Reason) -> Iterator[Command]:
     """Have the nodes go."""
     for state_node in members:
         claim = state_node.claim
         if claim is None:
             continue
-        yield from announce(state_node, "DisruptionTerminating", "Disrupting {kind}: " + reason)
+        yield from announce(
+            state_node, reasons.DISRUPTION_TERMINATING, "Disrupting {kind}: " + reason
+        )
         yield DeleteNodeClaim(name=claim.meta.name, uid=claim.meta.uid, reason=reason)
 
 
 def announce(
-    state_node: StateNode, reason: str, message: str, *, kind: str = "Normal"
+    state_node: StateNode, reason: Reason, message: str, *, kind: str = "Normal"
 ) -> Iterator[Announce]:
     """Tell those who look at the Node and those who look at the NodeClaim; `{kind}` in the message becomes which."""
     halves = (("Node", state_node.node), ("NodeClaim", state_node.claim))
@@ -93,7 +97,7 @@ def announce(
 
 
 def _condition(
-    state_node: StateNode, status: Status, reason: str, message: str, now: datetime
+    state_node: StateNode, status: Status, reason: Reason, message: str, now: datetime
 ) -> Condition:
     generation = state_node.claim.meta.generation if state_node.claim is not None else 0
     return Condition(

@@ -8,6 +8,7 @@ from hashlib import sha256
 from daiku.commands import Command
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
+from daiku.reason import Reason
 from daiku.report import Kept, Proposal
 from daiku.scheduling.solution import NewNode
 
@@ -29,7 +30,7 @@ def propose(
     candidates: Sequence[Candidate],
     ground: Ground,
     *,
-    reason: str,
+    reason: Reason,
     method: str,
     new_nodes: Sequence[NewNode] = (),
     saves_usd_per_hour: float = 0.0,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command
 from daiku.disruption import (
     candidates,
@@ -48,8 +49,9 @@ _TOLD_MOST: Final = 20
 _DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
     {
-        "NotEmpty", "TooYoung", "ConsolidationDisabled", "StaticNodePool", "NotInitialized", "Paused",
-        "Unconsolidatable", "Waits", "Disrupting", "Loop", fallback.REASON,
+        reasons.NOT_EMPTY, reasons.TOO_YOUNG, reasons.CONSOLIDATION_DISABLED, reasons.STATIC_NODE_POOL,
+        reasons.NOT_INITIALIZED, reasons.PAUSED, reasons.UNCONSOLIDATABLE, reasons.WAITS, reasons.DISRUPTING,
+        reasons.LOOP, fallback.REASON,
     }
 )  # fmt: skip
 """Reasons that end with an event or at a known time, so that looking again in between is no use."""
@@ -130,7 +132,11 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
             made.proposals.append(proposal)
             made.wakes.append(due)
             made.kept += [
-                Kept(node_claim=name, reason="Disrupting", message=f"it is about to go: {proposal}")
+                Kept(
+                    node_claim=name,
+                    reason=reasons.DISRUPTING,
+                    message=f"it is about to go: {proposal}",
+                )
                 for name in proposal.claims
             ]
         else:
@@ -143,7 +149,9 @@ def _check_again(found: Sequence[Candidate], ground: Ground, made: Disruption) -
             continue
         message = f"Consolidation rejected: {proposal}, reason: {why}"
         for candidate in members:
-            made.commands += marks.announce(candidate.state_node, "ConsolidationRejected", message)
+            made.commands += marks.announce(
+                candidate.state_node, reasons.CONSOLIDATION_REJECTED, message
+            )
     return frozenset(n for p, _ in rested if not objections[p.id] for n in p.claims)
 
 
@@ -215,7 +223,7 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
         for name in proposal.claims:
             message = f"Consolidation candidate: {proposal}"
             made.commands += marks.announce(
-                by_name[name].state_node, "ConsolidationCandidate", message
+                by_name[name].state_node, reasons.CONSOLIDATION_CANDIDATE, message
             )
         made.commands += telling.approved(
             proposal, [by_name[name] for name in proposal.claims], ground
@@ -230,7 +238,7 @@ def _beside_repacks(
     waiting = [
         Kept(
             node_claim=each.name,
-            reason="Waits",
+            reason=reasons.WAITS,
             message=f"nodes of NodePool {each.pool.meta.name} are being repacked, and may need its room",
         )
         for each in rest
@@ -248,7 +256,8 @@ def _why_not(
     news = [
         k
         for k in kept
-        if k.reason in {"Unconsolidatable", "DryRun"} and (k.node_claim, k.message) not in known
+        if k.reason in {reasons.UNCONSOLIDATABLE, reasons.DRY_RUN}
+        and (k.node_claim, k.message) not in known
     ]
     for each in news[:_TOLD_MOST]:
         state_node = by_name[each.node_claim].state_node

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.disruption import candidates, joint, marks, moves, opening, record
 from daiku.disruption.budgets import Allowance
@@ -24,6 +25,7 @@ from daiku.disruption.moves import Move
 from daiku.disruption.weighing import Weighing
 from daiku.model import labels
 from daiku.model.pdb import Budgets
+from daiku.reason import Reason
 from daiku.scheduling import claims, limits
 from daiku.state.inflight import Hold
 from daiku.state.statenode import StateNode
@@ -88,7 +90,10 @@ def plan(ground: Ground) -> Progress:
     _together(able, open_ones, made, ground)
     for stray in moves.strays(ground.snapshot, moves.moving(ground.moves)):
         made.commands += marks.let_off(
-            (stray,), "CalledOff", "no disruption of this node is under way", ground.now
+            (stray,),
+            reasons.CALLED_OFF_STRAY,
+            "no disruption of this node is under way",
+            ground.now,
         )
     return made
 
@@ -126,7 +131,7 @@ def _together(
     bought = joint.weigh(able, ground)
     if isinstance(bought, str):
         # Without the least of them the others may still be right.
-        made.commands += _call_off(able[-1], "NoPlace", bought, ground)
+        made.commands += _call_off(able[-1], reasons.NO_PLACE, bought, ground)
         made.wakes.append(ground.now + _SOON)
         return
     for move in able:
@@ -162,7 +167,7 @@ def _is_being_written(move: Move, ground: Ground) -> bool:
     )
 
 
-def _objection(move: Move, pdbs: Budgets, ground: Ground) -> tuple[str, str] | None:
+def _objection(move: Move, pdbs: Budgets, ground: Ground) -> tuple[Reason, str] | None:
     """Why a move cannot go on, as reason and sentence."""
     if move.missing:
         gone = ", ".join(move.missing)
@@ -176,13 +181,16 @@ def _objection(move: Move, pdbs: Budgets, ground: Ground) -> tuple[str, str] | N
             return record.REPLACEMENT_FAILED, waited
     for state_node in move.staying:
         if candidates.is_forbidden(state_node):
-            return "DoNotDisrupt", f"{state_node.claim_name} carries {labels.DO_NOT_DISRUPT} now"
+            return (
+                reasons.DO_NOT_DISRUPT,
+                f"{state_node.claim_name} carries {labels.DO_NOT_DISRUPT} now",
+            )
         claim = state_node.claim
         bounded = claim is not None and claim.termination_grace_period is not None
-        if move.record.reason == "Drifted" and bounded:
+        if move.record.reason == reasons.DRIFTED and bounded:
             continue
         objection = candidates.objection(state_node, pdbs, ground.now)
-        if objection is not None and objection.reason != "PodDisruptionBudget":
+        if objection is not None and objection.reason != reasons.POD_DISRUPTION_BUDGET:
             # A budget that is used up for the moment only makes the drain wait.
             return objection.reason, objection.message
     return None
@@ -200,7 +208,7 @@ def _waits(move: Move, made: Progress, ground: Ground) -> bool:
             launched = state_node.claim.is_true("Launched")
             made.commands += _tell(
                 state_node,
-                "DisruptionWaitingReadiness" if launched else "DisruptionLaunching",
+                reasons.DISRUPTION_WAITING_READINESS if launched else reasons.DISRUPTION_LAUNCHING,
                 "Waiting on readiness to continue disruption"
                 if launched
                 else f"Launching NodeClaim: {move.record.reason}",
@@ -251,17 +259,19 @@ def _conclude(
     if refused:
         pools = ", ".join(sorted(dict.fromkeys(s.nodepool for s in refused)))
         message = f"the budgets of NodePool {pools} allow no more disruptions for {move.record.reason} now"
-        yield from _call_off(move, "Budget", message, ground)
+        yield from _call_off(move, reasons.BUDGET, message, ground)
         return
     if move.record.method == "empty":
         busy = [s for s in staying if s.reschedulable]
         yield from marks.end([s for s in staying if s not in busy], move.record.reason)
-        yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", ground.now)
+        yield from marks.let_off(
+            busy, reasons.NOT_EMPTY, "a pod came in the last moment", ground.now
+        )
         return
     held = hold.before(staying, ground.snapshot, ground.now)
     if held.blocked:
         why = "; ".join(f"pod {pod}: {reason}" for pod, reason in held.blocked.items())
-        reason = record.SURGE_STOPPED if held.is_stopped else "SurgeWaits"
+        reason = record.SURGE_STOPPED if held.is_stopped else reasons.SURGE_WAITS
         yield from _call_off(move, reason, why, ground)
         return
     if held.is_under_way:
@@ -270,7 +280,7 @@ def _conclude(
     begun = replace(move, record=replace(move.record, surged=surged))
     weighing = Weighing.of_move(begun, ground) if known is None else known
     if weighing.refusal:
-        yield from _call_off(move, "NoPlace", weighing.refusal, ground)
+        yield from _call_off(move, reasons.NO_PLACE, weighing.refusal, ground)
     elif held.waiting and (held.looks or not weighing.new_nodes):
         # Whether every pod can have its surge is known before anything is paid for.
         yield from held.looks or held.commands
@@ -290,7 +300,7 @@ def _replace(move: Move, weighing: Weighing, ground: Ground) -> Iterator[Command
     if len(made) < len(wanted):
         pools = ", ".join(sorted(dict.fromkeys(n.pool.meta.name for n in weighing.new_nodes)))
         message = f"a replacement would exceed the limits of NodePool {pools}"
-        yield from _call_off(move, "LimitExceeded", message, ground)
+        yield from _call_off(move, reasons.LIMIT_EXCEEDED, message, ground)
         return
     yield from made
     names = sorted((*move.record.replacements, *(c.node_claim.meta.name for c in made)))
@@ -321,16 +331,16 @@ def _creations(move: Move, weighing: Weighing, ground: Ground) -> list[CreateNod
     return made
 
 
-def _call_off(move: Move, reason: str, message: str, ground: Ground) -> Iterator[Command]:
+def _call_off(move: Move, reason: Reason, message: str, ground: Ground) -> Iterator[Command]:
     for state_node in move.staying:
         yield from marks.announce(
             state_node,
-            "DisruptionCalledOff",
+            reasons.DISRUPTION_CALLED_OFF,
             f"Disruption ({move.record.reason}) called off: {message}",
             kind="Warning",
         )
     yield from marks.let_off(move.staying, reason, message, ground.now)
 
 
-def _tell(state_node: StateNode, reason: str, message: str) -> Iterator[Announce]:
+def _tell(state_node: StateNode, reason: Reason, message: str) -> Iterator[Announce]:
     return (a for a in marks.announce(state_node, reason, message) if a.kind == "NodeClaim")

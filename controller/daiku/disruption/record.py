@@ -13,14 +13,16 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
+from daiku import reasons
 from daiku.model import labels
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import Reason
 from daiku.report import Proposal
 
 CONDITION: Final = "DisruptionReason"
-REPLACEMENT_FAILED: Final = "ReplacementFailed"
+REPLACEMENT_FAILED: Final = reasons.REPLACEMENT_FAILED
 """Why a disruption was called off: a new node did not come up."""
-SURGE_STOPPED: Final = "SurgeStopped"
+SURGE_STOPPED: Final = reasons.SURGE_STOPPED
 """Why a disruption was called off: a pod's replacement did not come up, or somebody set the replicas back."""
 
 
@@ -29,7 +31,7 @@ class Record:
     """What is written in the annotation."""
 
     id: str
-    reason: str
+    reason: Reason
     """Empty, Drifted or Underutilized."""
     method: str
     """empty, drift, static, repack, multi or single."""
@@ -79,7 +81,7 @@ def parse(written: str | None) -> Record | None:
         return None
     return Record(
         id=known["id"],
-        reason=known["reason"],
+        reason=Reason(known["reason"]),
         method=known["method"],
         claims=tuple(known["claims"]),
         replacements=tuple(known["replacements"]),

@@ -17,6 +17,7 @@ from daiku.disruption.method import propose
 from daiku.disruption.repack import Repack
 from daiku.disruption.steps import Movable, Step
 from daiku.disruption.weighing import Together, Weighing
+from daiku.reason import Reason
 from daiku.report import Proposal
 
 METHOD: Final = "repack"
@@ -39,7 +40,7 @@ what the others take. Ten plans for 30 to 60 nodes ended 2.1 % over the bound wi
 
 
 def find(
-    candidates: Sequence[Candidate], ground: Ground, reason: str, allowance: Allowance
+    candidates: Sequence[Candidate], ground: Ground, reason: Reason, allowance: Allowance
 ) -> tuple[list[Proposal], Repack]:
     """Steps that can begin now, each worth it when those before it are made, and the whole of which they are a part.
 
@@ -96,7 +97,7 @@ def _begun(
     steps: Sequence[Step],
     by_node: Mapping[str, Candidate],
     ground: Ground,
-    reason: str,
+    reason: Reason,
     allowance: Allowance,
 ) -> list[Proposal]:
     """Of the steps those that can begin now, together; they alone are taken from the allowance."""
@@ -133,7 +134,7 @@ def _pools(members: Sequence[Candidate]) -> list[str]:
     return [c.pool.meta.name for c in members]
 
 
-def _proposed(step: Step, members: Sequence[Candidate], ground: Ground, reason: str) -> Proposal:
+def _proposed(step: Step, members: Sequence[Candidate], ground: Ground, reason: Reason) -> Proposal:
     return propose(
         members,
         ground,

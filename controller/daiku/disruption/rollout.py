@@ -11,11 +11,13 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command
 from daiku.disruption import record
 from daiku.disruption.ground import Ground
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
+from daiku.reason import NO_REASON, Reason
 from daiku.state.statenode import StateNode
 
 STOPPED: Final = timedelta(minutes=30)
@@ -29,7 +31,7 @@ _SECOND_WAVE: Final = 0.1
 class Stand:
     """Whether one more node may be replaced."""
 
-    reason: str = ""
+    reason: Reason = NO_REASON
     why: str = ""
     """Why not; empty when it may."""
     wakes: list[datetime] = field(default_factory=list[datetime])
@@ -47,10 +49,10 @@ def of(pool: NodePool, ground: Ground) -> Stand:
     if failed is not None:
         claim, until = failed
         why = f"the replacement of {claim} did not come up; tried again from {until:%H:%M} UTC on"
-        return Stand("DriftStopped", why, [until], [_tell(pool, why)])
+        return Stand(reasons.DRIFT_STOPPED, why, [until], [_tell(pool, why)])
     if ill:
         why = f"new nodes are not ready: {', '.join(ill[:5])}"
-        return Stand("DriftStopped", why, [], [_tell(pool, why)])
+        return Stand(reasons.DRIFT_STOPPED, why, [], [_tell(pool, why)])
     proving = [(s, _proven_at(s, soak)) for s in fresh]
     proven = [s for s, at in proving if at is not None and at <= now]
     wakes = [at for _, at in proving if at is not None and at > now]
@@ -64,7 +66,7 @@ def of(pool: NodePool, ground: Ground) -> Stand:
         return Stand(wakes=wakes)
     wave = "the first new node" if not proven else f"a tenth of the nodes ({tenth})"
     soaking = f" and be ready for {soak.total_seconds():.0f} s" if soak else ""
-    return Stand("DriftWave", f"{wave} must come up{soaking} before more follow", wakes)
+    return Stand(reasons.DRIFT_WAVE, f"{wave} must come up{soaking} before more follow", wakes)
 
 
 def _is_fresh(state_node: StateNode) -> bool:
@@ -116,6 +118,6 @@ def _tell(pool: NodePool, why: str) -> Announce:
         "NodePool",
         pool.meta,
         type_="Warning",
-        reason="DriftStopped",
+        reason=reasons.DRIFT_STOPPED,
         message=f"Drifted nodes are not replaced for now: {why}",
     )

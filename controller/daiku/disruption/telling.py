@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce
 from daiku.disruption import balanced, marks
 from daiku.disruption.candidates import Candidate
@@ -19,15 +20,16 @@ from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
 LOOK: Final = "telling"
-BLOCKED: Final = "DisruptionBlocked"
-APPROVED: Final = "ConsolidationApproved"
+BLOCKED: Final = reasons.DISRUPTION_BLOCKED
+APPROVED: Final = reasons.CONSOLIDATION_APPROVED
 _REASONS: Final = frozenset(
     {
-        "DoNotDisrupt", "PodDoNotDisrupt", "PodDisruptionBudget", "SeveralBudgets", "NodePoolNotFound", "NoPlace",
+        reasons.DO_NOT_DISRUPT, reasons.POD_DO_NOT_DISRUPT, reasons.POD_DISRUPTION_BUDGET, reasons.SEVERAL_BUDGETS,
+        reasons.NODE_POOL_NOT_FOUND, reasons.NO_PLACE,
     }
 )  # fmt: skip
 """Of what is said of kept nodes, what blocks a disruption that would be possible otherwise."""
-_BUDGET: Final = "Budget"
+_BUDGET: Final = reasons.BUDGET
 _MOST: Final = 20
 """Nodes per tick that are told; the others are told by the ticks that follow."""
 _AGAIN: Final = timedelta(minutes=15)
@@ -79,15 +81,15 @@ def _bounded(ground: Ground) -> Iterator[tuple[Kept, Pod]]:
             until, wish = pod.protected_until(), pod.meta.annotations[labels.DO_NOT_DISRUPT]
             about = f"pod {pod.meta.key}: "
             if until is None:
-                reason = "InvalidDoNotDisruptAnnotation"
+                reason = reasons.INVALID_DO_NOT_DISRUPT
                 about += f"{labels.DO_NOT_DISRUPT} {wish!r} is neither true nor a duration such as 30m; ignored"
             elif ground.now < until:
-                reason = "DoNotDisruptUntil"
+                reason = reasons.DO_NOT_DISRUPT_UNTIL
                 about += (
                     f"the {wish} of its {labels.DO_NOT_DISRUPT} end at {until:%Y-%m-%dT%H:%M:%SZ}"
                 )
             elif ground.now < until + _AGAIN:
-                reason = "DoNotDisruptGracePeriodElapsed"
+                reason = reasons.DO_NOT_DISRUPT_OVER
                 about += f"the {wish} of its {labels.DO_NOT_DISRUPT} are over, it may be disrupted"
             else:
                 continue
@@ -95,7 +97,7 @@ def _bounded(ground: Ground) -> Iterator[tuple[Kept, Pod]]:
 
 
 def _to_pod(told: Kept, pod: Pod) -> Announce:
-    kind = "Warning" if told.reason.startswith("Invalid") else "Normal"
+    kind = "Warning" if told.reason == reasons.INVALID_DO_NOT_DISRUPT else "Normal"
     return Announce.on("Pod", pod.meta, type_=kind, reason=told.reason, message=told.message)
 
 

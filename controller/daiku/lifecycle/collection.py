@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import DeleteNode, DeleteNodeClaim, TerminateInstance
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels
 from daiku.model.condition import find
+from daiku.reason import Reason
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -32,13 +34,13 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
     if registered is not None and registered.status == "True" and node is None:
         seen = (registered.last_transition or draft.now) + _SETTLED
         if seen <= draft.now:
-            _give_up(draft, "node_deleted")
+            _give_up(draft, reasons.ENDED_NODE_DELETED)
         else:
             draft.wakes.append(seen)
     elif (node is None or not node.is_ready) and _is_missing(
         claim.provider_id, launched.last_transition + _SETTLED, snapshot
     ):
-        _give_up(draft, "garbage_collected")
+        _give_up(draft, reasons.ENDED_GARBAGE_COLLECTED)
 
 
 def _is_missing(instance: str, since: datetime, snapshot: Snapshot) -> bool:
@@ -49,7 +51,7 @@ def _is_missing(instance: str, since: datetime, snapshot: Snapshot) -> bool:
     return not any(i.provider_id == instance and not i.terminating for i in listed.instances)
 
 
-def _give_up(draft: Draft, reason: str) -> None:
+def _give_up(draft: Draft, reason: Reason) -> None:
     meta = draft.claim.meta
     draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))
     draft.ended = True

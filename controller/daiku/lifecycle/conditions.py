@@ -9,7 +9,9 @@ Source: operatorpkg's status conditions, as Karpenter uses them.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from daiku import reasons
 from daiku.model.condition import Condition, Status, find
+from daiku.reason import NO_REASON, Reason
 
 ROOT = "Ready"
 
@@ -19,16 +21,16 @@ def make(
     *,
     kind: str,
     status: Status,
-    reason: str,
+    reason: Reason,
     message: str,
     generation: int,
     now: datetime,
 ) -> Condition:
-    """The condition `kind` as it is to be; the very one before when nothing changes."""
-    known, since, reason = find(before, kind), now, reason or kind
+    """The condition `kind` as it is to be, its own name for want of a reason; the one before when nothing changes."""
+    known, since, word = find(before, kind), now, reason or kind
     if known is not None and known.status == status and known.last_transition is not None:
         if (known.reason, known.message, known.observed_generation) == (
-            reason,
+            word,
             message,
             generation,
         ):
@@ -37,7 +39,7 @@ def make(
     return Condition(
         type=kind,
         status=status,
-        reason=reason,
+        reason=word,
         message=message,
         last_transition=since,
         observed_generation=generation,
@@ -67,11 +69,11 @@ def root(
         part for part in parts if part.status != "True" or part.observed_generation != generation
     ]
     status: Status = "True"
-    reason = ROOT
+    reason = NO_REASON
     if unhealthy:
         failed = any(p.status == "False" and p.observed_generation == generation for p in unhealthy)
         status = "False" if failed else "Unknown"
-        reason = "UnhealthyDependents" if failed else "ReconcilingDependents"
+        reason = reasons.UNHEALTHY_DEPENDENTS if failed else reasons.RECONCILING_DEPENDENTS
     return make(
         before,
         kind=ROOT,
@@ -88,8 +90,8 @@ def awaiting(kind: str, *, created: datetime | None, generation: int, now: datet
     return Condition(
         type=kind,
         status="Unknown",
-        reason="AwaitingReconciliation",
-        message="object is awaiting reconciliation",
+        reason=reasons.AWAITING_RECONCILIATION,
+        message=reasons.means(reasons.AWAITING_RECONCILIATION),
         last_transition=created or now,
         observed_generation=generation,
     )

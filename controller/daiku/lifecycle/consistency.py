@@ -8,6 +8,7 @@ Source: Karpenter's nodeclaim.consistency.
 
 from typing import Final
 
+from daiku import reasons
 from daiku.lifecycle.draft import Draft
 from daiku.model import units
 from daiku.state.statenode import StateNode
@@ -37,5 +38,5 @@ def advance(draft: Draft, state_node: StateNode) -> None:
     )
     known = draft.condition(KIND)
     if known is None or known.status != "False":
-        draft.announce("Warning", "FailedConsistencyCheck", said)
-    draft.set(KIND, "False", "ConsistencyCheckFailed", f"Consistency Check Failed: {said}")
+        draft.announce("Warning", reasons.FAILED_CONSISTENCY_CHECK, said)
+    draft.set(KIND, "False", reasons.CONSISTENCY_CHECK_FAILED, f"Consistency Check Failed: {said}")

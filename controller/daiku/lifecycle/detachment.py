@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.lifecycle import drain
 from daiku.model.condition import Status
+from daiku.reason import NO_REASON, Reason
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
@@ -25,7 +27,7 @@ _NAMED_MOST: Final = 5
 class Detachment:
     """Where it stands."""
 
-    condition: tuple[Status, str, str]
+    condition: tuple[Status, Reason, str]
     """Status, reason and message of the condition VolumesDetached."""
     is_over: bool
     """Whether nothing is waited for any more."""
@@ -53,18 +55,18 @@ def look(
     staying = [pod for pod in state_node.pods if not drain.is_drainable(pod, now)]
     held = [a.meta.name for a in snapshot.volumes.held_by(state_node.name, staying)]
     if not held:
-        return Detachment(condition=("True", "", ""), is_over=True)
+        return Detachment(condition=("True", NO_REASON, ""), is_over=True)
     more = f" and {len(held) - _NAMED_MOST} others" if len(held) > _NAMED_MOST else ""
     names = ", ".join(held[:_NAMED_MOST]) + more
     end = min(since + LONGEST, deadline) if deadline is not None else since + LONGEST
     if now < end:
         message = f"Awaiting deletion of bound volumeattachments ({names})"
-        unknown: tuple[Status, str, str] = ("Unknown", "AwaitingVolumeDetachment", message)
+        unknown: tuple[Status, Reason, str] = ("Unknown", reasons.AWAITING_DETACHMENT, message)
         return Detachment(condition=unknown, is_over=False, message=message, wake_at=end)
     reason = (
-        "TerminationGracePeriodElapsed"
+        reasons.DETACHMENT_GRACE_OVER
         if deadline is not None and deadline <= now
-        else "VolumeDetachmentTimedOut"
+        else reasons.DETACHMENT_TIMED_OUT
     )
     return Detachment(
         condition=("False", reason, f"the machine ends with volumeattachments {names}"),

@@ -14,6 +14,7 @@ from daiku.lifecycle import conditions
 from daiku.model import labels, memo
 from daiku.model.condition import Condition, Status, find
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import NO_REASON, Reason
 
 _YOUNG: Final = timedelta(seconds=10)
 """How long after its creation nothing is written of what a NodeClaim waits for: most comes within that time."""
@@ -58,7 +59,7 @@ class Draft:
         found = self.condition(kind)
         return found is not None and found.status == "True"
 
-    def set(self, kind: str, status: Status, reason: str = "", message: str = "") -> None:
+    def set(self, kind: str, status: Status, reason: Reason = NO_REASON, message: str = "") -> None:
         """Say what the condition `kind` is from now on."""
         before = self.claim.conditions
         made = self._conditions[kind] = conditions.make(
@@ -72,7 +73,7 @@ class Draft:
         )
         self._has_news = self._has_news or made is not find(before, kind)
 
-    def wait(self, kind: str, reason: str, message: str) -> None:
+    def wait(self, kind: str, reason: Reason, message: str) -> None:
         """Say that the condition `kind` is Unknown, once the NodeClaim is no longer `_YOUNG`."""
         created = self.claim.meta.created
         if created is not None and self.now < created + _YOUNG:
@@ -86,7 +87,7 @@ class Draft:
         if created is not None:
             self.defer_until = created + _YOUNG
 
-    def announce(self, kind: str, reason: str, message: str) -> None:
+    def announce(self, kind: str, reason: Reason, message: str) -> None:
         """Tell people who look at the NodeClaim."""
         self.commands.append(
             Announce.on("NodeClaim", self.claim.meta, type_=kind, reason=reason, message=message)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command, DeletePod, Evict
 from daiku.model import labels, resources, taints
 from daiku.model.node import Node
@@ -33,7 +34,7 @@ _LANDING: Final = timedelta(seconds=6)
 """How long they do so while these have not all been placed."""
 _GATHERING: Final = timedelta(seconds=2)
 """How long pods wait until other nodes that go at the same time can be emptied as well."""
-FORCEFUL: Final = "Forceful Termination"
+FORCEFUL: Final = reasons.FORCEFUL
 """Why pods are evicted from a node that nobody chose to disrupt (Karpenter's words)."""
 
 
@@ -169,7 +170,7 @@ def _delete(pod: Pod, deadline: datetime, now: datetime) -> tuple[DeletePod, Ann
         "Pod",
         meta,
         type_="Normal",
-        reason="Disrupted",
+        reason=reasons.POD_DISRUPTED,
         message=f"its node must be gone by {deadline.isoformat(timespec='seconds')}: it is deleted with {left} s "
         f"of its {pod.termination_grace_seconds} s of grace, whatever its PodDisruptionBudget and do-not-disrupt say",
     )

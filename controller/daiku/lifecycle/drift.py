@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
+from daiku import reasons
 from daiku.cloud.provider import Instance
 from daiku.lifecycle import node_class_drift
 from daiku.lifecycle.draft import Draft
@@ -22,13 +23,14 @@ from daiku.model.instance_type import Catalogue, InstanceType, NodeClassRef
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
+from daiku.reason import Reason
 from daiku.state.snapshot import Snapshot
 
 _SETTLED: Final = timedelta(hours=1)
 """How old a node is before the cloud's list of instance types says anything about it (Karpenter's figure)."""
 
-Reason = tuple[str, str]
-"""PascalCase reason and a sentence."""
+Difference = tuple[Reason, str]
+"""A reason of kind DRIFT and a sentence."""
 
 
 @dataclass(slots=True)
@@ -71,29 +73,35 @@ def advance(draft: Draft, standard: Standard) -> None:
     if reason is not None:
         draft.set("Drifted", "True", *reason)
     elif find(claim.conditions, "Drifted") is not None:
-        draft.set("Drifted", "False", "NotDrifted", "it is what its NodePool asks for")
+        draft.set("Drifted", "False", reasons.NOT_DRIFTED, reasons.means(reasons.NOT_DRIFTED))
 
 
-def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Reason | None:
+def _reason(draft: Draft, pool: NodePool, standard: Standard) -> Difference | None:
     claim = draft.claim
     roll = claim.meta.annotations.get(labels.ROLL, "")
     if roll and not roll.startswith(labels.ROLL_PAUSED):
-        return "RollRequested", "a person asked for its replacement: daiku roll"
+        return reasons.ROLL_REQUESTED, reasons.means(reasons.ROLL_REQUESTED)
     if labels.REBALANCE in claim.meta.annotations:
-        return "RebalanceRecommended", "EC2 expects that it will have to take the instance back"
+        return (
+            reasons.REBALANCE_RECOMMENDED,
+            reasons.means(reasons.REBALANCE_RECOMMENDED),
+        )
     now, then = standard.hashes[pool.meta.name], claim.meta.annotations.get(labels.NODEPOOL_HASH)
     version = claim.meta.annotations.get(labels.NODEPOOL_HASH_VERSION)
     if then is not None and version == nodepool_hash.VERSION and then != now:
-        return "NodePoolDrifted", f"the template of NodePool {pool.meta.name} has changed"
+        return reasons.NODE_POOL_DRIFTED, f"the template of NodePool {pool.meta.name} has changed"
     differs = _beside(claim)(pool.template.requirements)
     if differs:
-        return "RequirementsDrifted", f"NodePool {pool.meta.name} asks for {differs} now"
+        return reasons.REQUIREMENTS_DRIFTED, f"NodePool {pool.meta.name} asks for {differs} now"
     types = standard.types.get(pool.template.node_class)
     instance_type = (types or {}).get(claim.meta.labels.get(labels.INSTANCE_TYPE, ""))
     born = claim.meta.created or draft.now
     if types and draft.now - born >= _SETTLED and not _is_sold(claim, instance_type):
         name = claim.meta.labels.get(labels.INSTANCE_TYPE, "")
-        return "InstanceTypeNotFound", f"instance type {name!r} is not sold like this any more"
+        return (
+            reasons.INSTANCE_TYPE_NOT_FOUND,
+            f"instance type {name!r} is not sold like this any more",
+        )
     node_class = standard.snapshot.node_classes.get(pool.template.node_class)
     if node_class is None:
         return None

@@ -5,11 +5,13 @@ It is ready, the taints of its coming up are gone, and every resource that was a
 Source: Karpenter's nodeclaim.lifecycle, initialization.
 """
 
+from daiku import reasons
 from daiku.commands import PatchNode
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints, units
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import Reason
 from daiku.state.snapshot import Snapshot
 
 
@@ -26,7 +28,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     if not draft.is_true("Registered"):
         return
     if node is None:
-        draft.wait("Initialized", "NodeNotFound", "Node not registered with cluster")
+        draft.wait("Initialized", reasons.NODE_NOT_FOUND, reasons.means(reasons.NODE_NOT_FOUND))
         return
     missing = _missing(node, claim)
     if missing is not None:
@@ -46,21 +48,27 @@ def _label(node: Node) -> PatchNode:
     )
 
 
-def _missing(node: Node, claim: NodeClaim) -> tuple[str, str] | None:
+def _missing(node: Node, claim: NodeClaim) -> tuple[Reason, str] | None:
     """Reason and message of the first thing that is not there yet."""
     if not node.is_ready:
-        return "NodeNotReady", f"Node {node.meta.name} is not ready"
+        return reasons.NODE_NOT_READY, f"Node {node.meta.name} is not ready"
     for taint in node.taints:
         if taints.includes(claim.startup_taints, taint):
-            return "StartupTaintsExist", f"startup taint {taint.key}:{taint.effect} is still there"
+            return (
+                reasons.STARTUP_TAINTS_EXIST,
+                f"startup taint {taint.key}:{taint.effect} is still there",
+            )
     for taint in node.taints:
         if taints.is_ephemeral(taint):
-            return "KnownEphemeralTaintsExist", f"taint {taint.key}:{taint.effect} is still there"
+            return (
+                reasons.EPHEMERAL_TAINTS_EXIST,
+                f"taint {taint.key}:{taint.effect} is still there",
+            )
     for resource, amount in sorted(claim.requests.items()):
         if amount and not node.allocatable.get(resource, 0):
             wanted = units.format_quantity(resource, amount)
             return (
-                "ResourceNotRegistered",
+                reasons.RESOURCE_NOT_REGISTERED,
                 f"resource {resource} ({wanted} asked for) is not reported yet",
             )
     return None

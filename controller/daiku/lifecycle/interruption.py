@@ -12,11 +12,13 @@ Source: Karpenter's interruption controller.
 
 from collections.abc import Mapping, Sequence
 
+from daiku import reasons
 from daiku.commands import Announce, DeleteNodeClaim
 from daiku.events import Interrupted
 from daiku.lifecycle.draft import Draft
 from daiku.model import interruption, labels
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import Reason
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -63,7 +65,7 @@ def advance(
     claim = draft.claim
     if claim.meta.deleted is None:
         for kind in dict.fromkeys(w.kind for w in warnings):
-            reason, what = interruption.ANNOUNCED[kind]
+            reason, what = interruption.ANNOUNCED[kind], interruption.sentence(kind)
             normal = not interruption.ends(kind)
             _announce(draft, state_node, "Normal" if normal else "Warning", reason, what)
             if kind == interruption.REBALANCE and settings.drain_on_rebalance:
@@ -75,10 +77,14 @@ def advance(
             timespec="seconds"
         ).replace("+00:00", "Z")
     elif ending and claim.meta.deleted is None:
-        what = interruption.ANNOUNCED[ending[0]][1]
-        _announce(draft, state_node, "Warning", "TerminatingOnInterruption", f"drains: {what}")
+        what = interruption.sentence(ending[0])
+        _announce(
+            draft, state_node, "Warning", reasons.TERMINATING_ON_INTERRUPTION, f"drains: {what}"
+        )
         meta = claim.meta
-        draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=ending[0]))
+        draft.commands.append(
+            DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=Reason(ending[0]))
+        )
         draft.ended = True
 
 
@@ -100,7 +106,7 @@ def _has_deadline(claim: NodeClaim) -> bool:
     return labels.TERMINATION_TIMESTAMP in claim.meta.annotations
 
 
-def _announce(draft: Draft, state_node: StateNode, kind: str, reason: str, message: str) -> None:
+def _announce(draft: Draft, state_node: StateNode, kind: str, reason: Reason, message: str) -> None:
     draft.announce(kind, reason, message)
     node = state_node.node
     if node is not None:

@@ -11,6 +11,7 @@ Source: Karpenter's nodeclaim.lifecycle, launch.
 
 from typing import Final
 
+from daiku import reasons
 from daiku.cloud import errors
 from daiku.commands import DeleteNodeClaim, Launch
 from daiku.lifecycle import choice
@@ -19,6 +20,7 @@ from daiku.model import resources
 from daiku.model.instance_type import Catalogue, InstanceType, LaunchOption, Offering
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.requirements import Requirements
+from daiku.reason import Reason
 from daiku.scheduling import expected
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -79,10 +81,15 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
             if failure is not None
             else f"{claim.node_class.kind} {claim.node_class.name} is not ready"
         )
-        _give_up(draft, "nodeclass_not_ready", "NodeClassNotReady", why)
+        _give_up(draft, reasons.ENDED_NODE_CLASS_NOT_READY, reasons.NODE_CLASS_NOT_READY, why)
         return
     if isinstance(failure, errors.InsufficientCapacity):
-        _give_up(draft, "insufficient_capacity", "InsufficientCapacityError", str(failure))
+        _give_up(
+            draft,
+            reasons.ENDED_INSUFFICIENT_CAPACITY,
+            reasons.INSUFFICIENT_CAPACITY_ERROR,
+            str(failure),
+        )
         return
     if failure is not None:
         draft.set("Launched", "Unknown", failure.reason, _cut(str(failure)))
@@ -91,7 +98,12 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
     runs = bool(snapshot.instance_of(claim))
     unneeded = claim.meta.name in snapshot.unneeded and not runs
     if unneeded and (hold is None or hold.until is not None):
-        _give_up(draft, "unneeded", "Unneeded", "the pods that it was made for need it no more")
+        _give_up(
+            draft,
+            reasons.ENDED_UNNEEDED,
+            reasons.UNNEEDED,
+            reasons.means(reasons.ENDED_UNNEEDED),
+        )
         return
     if hold is not None:
         if hold.until is not None:
@@ -101,7 +113,10 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
         return
     if claim.node_class not in catalogue.instance_types:
         draft.set(
-            "Launched", "Unknown", "CatalogueMissing", "what the cloud offers is not known yet"
+            "Launched",
+            "Unknown",
+            reasons.CATALOGUE_MISSING,
+            reasons.means(reasons.CATALOGUE_MISSING),
         )
         return
     ranked = () if runs else options(claim, snapshot, catalogue, settings)
@@ -113,13 +128,13 @@ def _ask(draft: Draft, snapshot: Snapshot, catalogue: Catalogue, settings: Setti
         asked = _cut(str(claim.requirements))
         _give_up(
             draft,
-            "insufficient_capacity",
-            "InsufficientCapacityError",
+            reasons.ENDED_INSUFFICIENT_CAPACITY,
+            reasons.INSUFFICIENT_CAPACITY_ERROR,
             f"no offering can be had now for {asked}",
         )
 
 
-def _give_up(draft: Draft, reason: str, event: str, message: str) -> None:
+def _give_up(draft: Draft, reason: Reason, event: Reason, message: str) -> None:
     meta = draft.claim.meta
     draft.announce("Warning", event, f"NodeClaim {meta.name} is given up: {message}")
     draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=reason))

@@ -6,10 +6,12 @@ Source: Karpenter's nodeclaim.lifecycle (liveness) and nodeclaim.expiration.
 from collections.abc import Callable
 from datetime import datetime
 
+from daiku import reasons
 from daiku.commands import DeleteNodeClaim
 from daiku.lifecycle.draft import Draft
 from daiku.model.condition import Condition
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import Reason
 from daiku.settings import Settings
 
 
@@ -29,7 +31,7 @@ def ends(
     find: Callable[[str], Condition | None],
     settings: Settings,
     now: datetime,
-) -> list[tuple[datetime, str]]:
+) -> list[tuple[datetime, Reason]]:
     """When a NodeClaim is given up if nothing changes, and for which reason each time.
 
     Args:
@@ -39,13 +41,21 @@ def ends(
         now: The time, from which one counts that does not say when it was made.
     """
     created = claim.meta.created or now
-    found = [(created + claim.expire_after, "expired")] if claim.expire_after is not None else []
+    found = (
+        [(created + claim.expire_after, reasons.ENDED_EXPIRED)]
+        if claim.expire_after is not None
+        else []
+    )
     launched, registered = find("Launched"), find("Registered")
     if registered is not None and registered.status == "True":
         return found
     if launched is not None and launched.status == "True":
-        known, length, reason = registered, settings.registration_ttl, "registration_timeout"
+        known, length, reason = (
+            registered,
+            settings.registration_ttl,
+            reasons.ENDED_REGISTRATION_TIMEOUT,
+        )
     else:
-        known, length, reason = launched, settings.launch_ttl, "launch_timeout"
+        known, length, reason = launched, settings.launch_ttl, reasons.ENDED_LAUNCH_TIMEOUT
     since = known.last_transition if known is not None else None
     return [*found, ((since or created) + length, reason)]

@@ -9,11 +9,13 @@ Source: Karpenter's drift of the AWS provider, in its order; the first that hold
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from daiku import reasons
 from daiku.cloud.provider import Instance
 from daiku.model import labels
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirement
+from daiku.reason import NO_REASON, Reason
 
 KIND: Final = "EC2NodeClass"
 """Node classes of other kinds never drift."""
@@ -24,17 +26,17 @@ RESOLVED_GROUP: Final = "daiku.dev/placement-group"
 """Annotation of a class: id and strategy of the group that its selector names now."""
 RESERVATION: Final = "karpenter.k8s.aws/capacity-reservation-id"
 
-STATIC: Final = "NodeClassDrift"
-IMAGE: Final = "AMIDrift"
-GROUPS: Final = "SecurityGroupDrift"
-SUBNET: Final = "SubnetDrift"
-GROUP: Final = "PlacementGroupDrift"
-RESERVED: Final = "CapacityReservationDrift"
+STATIC: Final = reasons.NODE_CLASS_DRIFT
+IMAGE: Final = reasons.AMI_DRIFT
+GROUPS: Final = reasons.SECURITY_GROUP_DRIFT
+SUBNET: Final = reasons.SUBNET_DRIFT
+GROUP: Final = reasons.PLACEMENT_GROUP_DRIFT
+RESERVED: Final = reasons.CAPACITY_RESERVATION_DRIFT
 
 Json = Mapping[str, Any]
 
 
-def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | None) -> str:
+def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | None) -> Reason:
     """Why the claim's machine is not what its class says now; empty when it is, or nobody can tell.
 
     Args:
@@ -43,14 +45,14 @@ def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | N
         instance: Its machine as the cloud last listed it; None: only what the claim itself says is compared.
     """
     if node_class.ref.kind != KIND or node_class.meta.deleted is not None or not claim.nodepool:
-        return ""
+        return NO_REASON
     if _hash_differs(claim.meta.annotations, node_class.meta.annotations):
         return STATIC
     status = node_class.status
     if _other_image(claim, _list(status, "amis")):
         return IMAGE
     if instance is None or instance.terminating:
-        return ""
+        return NO_REASON
     groups = {group["id"] for group in _list(status, "securityGroups")}
     if groups and instance.security_groups and set(instance.security_groups) != groups:
         return GROUPS
@@ -61,7 +63,7 @@ def drift_reason(claim: NodeClaim, node_class: NodeClass, instance: Instance | N
     if instance.reserved and _lost_reservation(claim, status):
         return RESERVED
     group = node_class.meta.annotations.get(RESOLVED_GROUP, "").partition("/")[0]
-    return GROUP if claim.meta.labels.get(PLACEMENT_GROUP, "") != group else ""
+    return GROUP if claim.meta.labels.get(PLACEMENT_GROUP, "") != group else NO_REASON
 
 
 def _hash_differs(claims: Mapping[str, str], classes: Mapping[str, str]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import PatchNodePool
 from daiku.lifecycle import conditions, hydration
 from daiku.model import labels, memo, nodepool_hash, resources
@@ -17,6 +18,7 @@ from daiku.model.condition import Condition, Status, find
 from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirements
+from daiku.reason import NO_REASON
 from daiku.scheduling.problem import template_requirements
 from daiku.state import readiness, registrations
 from daiku.state.snapshot import Snapshot
@@ -98,8 +100,8 @@ def _conditions(
 
 def _readiness(
     pool: NodePool,
-    invalid: readiness.Reason | None,
-    unready: readiness.Reason | None,
+    invalid: readiness.Problem | None,
+    unready: readiness.Problem | None,
     now: datetime,
 ) -> tuple[Condition, ...]:
     parts = (
@@ -128,11 +130,14 @@ def _registration(pool: NodePool, snapshot: Snapshot, now: datetime) -> Conditio
     failures = [r for r in results if r.reason]
     node_class = snapshot.node_classes.get(pool.template.node_class)
     status: Status = "Unknown"
-    reason, message = "AwaitingReconciliation", "object is awaiting reconciliation"
+    reason, message = (
+        reasons.AWAITING_RECONCILIATION,
+        reasons.means(reasons.AWAITING_RECONCILIATION),
+    )
     if len(failures) >= registrations.FAILURES:
         status, reason, message = "False", failures[-1].reason, failures[-1].message
     elif len(failures) < len(results):
-        status, reason, message = "True", "", ""
+        status, reason, message = "True", NO_REASON, ""
     elif (
         known is not None
         and known.observed_generation == generation
@@ -152,10 +157,10 @@ def _registration(pool: NodePool, snapshot: Snapshot, now: datetime) -> Conditio
 
 
 def _condition(
-    pool: NodePool, kind: str, problem: readiness.Reason | None, now: datetime
+    pool: NodePool, kind: str, problem: readiness.Problem | None, now: datetime
 ) -> Condition:
     status: Status = "False" if problem is not None else "True"
-    reason, message = problem or ("", "")
+    reason, message = problem or (NO_REASON, "")
     return conditions.make(
         pool.conditions,
         kind=kind,
@@ -168,14 +173,14 @@ def _condition(
 
 
 @memo.by_identity(2)
-def _judge(catalogue: Catalogue) -> Callable[[NodePool], readiness.Reason | None]:
+def _judge(catalogue: Catalogue) -> Callable[[NodePool], readiness.Problem | None]:
     """What is wrong with a NodePool beside this catalogue, asked once of each."""
     return memo.by_identity(1000)(lambda pool: _invalid(pool, catalogue))
 
 
-def _invalid(pool: NodePool, catalogue: Catalogue) -> readiness.Reason | None:
+def _invalid(pool: NodePool, catalogue: Catalogue) -> readiness.Problem | None:
     if pool.invalid:
-        return "NodePoolValidationFailed", pool.invalid
+        return reasons.NODE_POOL_VALIDATION_FAILED, pool.invalid
     types = catalogue.instance_types.get(pool.template.node_class, ())
     asked = template_requirements(pool)
     if not types or any(not t.requirements.intersects(asked) for t in types):
@@ -193,7 +198,7 @@ def _invalid(pool: NodePool, catalogue: Catalogue) -> readiness.Reason | None:
         f"none of the {len(types)} instance types of {of} meets its requirements{hint}: "
         "widen spec.template.spec.requirements"
     )
-    return "NoCompatibleInstanceTypes", message
+    return reasons.NO_COMPATIBLE_INSTANCE_TYPES, message
 
 
 def _count(types: Sequence[InstanceType], asked: Requirements) -> int:

@@ -6,6 +6,7 @@ Source: Karpenter's nodeclaim.podevents and the Consolidatable part of nodeclaim
 from datetime import timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.lifecycle.draft import Draft
 from daiku.model import waking
 from daiku.model.condition import find
@@ -39,4 +40,9 @@ def advance(draft: Draft, state_node: StateNode, snapshot: Snapshot) -> None:
     if due is not None and pool is not None:
         draft.wakes.append(waking.shared(due, pool.consolidate_after))
     if find(claim.conditions, "Consolidatable") is not None:
-        draft.set("Consolidatable", "False", "NotConsolidatable", "a pod came or went too recently")
+        draft.set(
+            "Consolidatable",
+            "False",
+            reasons.NOT_CONSOLIDATABLE,
+            reasons.means(reasons.NOT_CONSOLIDATABLE),
+        )

@@ -9,6 +9,7 @@ Source: Karpenter's nodeclaim.lifecycle, registration.
 from datetime import timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import PatchNode
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels, taints
@@ -34,11 +35,11 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
     nodes = snapshot.nodes_of.get(claim.provider_id, ())
     node = next(iter(nodes), None)
     if node is None:
-        draft.wait("Registered", "NodeNotFound", "Node not registered with cluster")
+        draft.wait("Registered", reasons.NODE_NOT_FOUND, reasons.means(reasons.NODE_NOT_FOUND))
     elif len(nodes) > 1:
         names = ", ".join(each.meta.name for each in nodes)
         message = f"Invariant violated, matched multiple nodes: {names}"
-        draft.set("Registered", "False", "MultipleNodesFound", message)
+        draft.set("Registered", "False", reasons.MULTIPLE_NODES_FOUND, message)
     elif node.is_registered:
         draft.node_name = node.meta.name
         draft.set("Registered", "True")
@@ -48,7 +49,7 @@ def advance(draft: Draft, snapshot: Snapshot) -> None:
         if not taints.includes(node.taints, taints.UNREGISTERED):
             draft.announce(
                 "Warning",
-                "UnregisteredTaintMissing",
+                reasons.UNREGISTERED_TAINT_MISSING,
                 f"Node {node.meta.name} joined without taint {labels.UNREGISTERED_TAINT}: pods may have been "
                 "placed on it too early; let its user data register it with that taint",
             )

@@ -11,17 +11,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, DeleteNodeClaim
 from daiku.lifecycle.draft import Draft
 from daiku.model import labels
 from daiku.model.condition import find
 from daiku.model.node import Node
 from daiku.model.repair import RepairPolicy
+from daiku.reason import Reason
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
-REASON: Final = "unhealthy"
+REASON: Final = reasons.ENDED_UNHEALTHY
 _UNHEALTHY_PERCENT_MOST: Final = 20
 _BLOCKED: Final = timedelta(minutes=5)
 """How often a repair that is blocked is looked at again (Karpenter's interval)."""
@@ -68,7 +70,7 @@ def advance(draft: Draft, state_node: StateNode, unhealthy: Unhealthy, settings:
         draft.wakes.append(draft.now + _BLOCKED)
         where = f"NodePool {claim.nodepool}" if claim.nodepool else "the cluster"
         told = f"{bad} nodes of {where} are unhealthy, more than {_UNHEALTHY_PERCENT_MOST}% ({most}): none is replaced"
-        draft.commands.append(_tell(node, "NodeRepairBlocked", told))
+        draft.commands.append(_tell(node, reasons.NODE_REPAIR_BLOCKED, told))
         return
     if not _is_over(claim.meta.annotations.get(labels.TERMINATION_TIMESTAMP), draft.now):
         # First the deadline, then the deletion: the other way round its pods might hold it.
@@ -77,7 +79,7 @@ def advance(draft: Draft, state_node: StateNode, unhealthy: Unhealthy, settings:
         ).replace("+00:00", "Z")
         return
     what = f"condition {policy.condition} has been {policy.status} for {policy.toleration}"
-    draft.commands.append(_tell(node, "NodeRepair", f"{what}: the node is replaced"))
+    draft.commands.append(_tell(node, reasons.NODE_REPAIR, f"{what}: the node is replaced"))
     draft.commands.append(DeleteNodeClaim(name=claim.meta.name, uid=claim.meta.uid, reason=REASON))
     draft.ended = True
 
@@ -99,5 +101,5 @@ def _is_over(written: str | None, now: datetime) -> bool:
         return False
 
 
-def _tell(node: Node, reason: str, message: str) -> Announce:
+def _tell(node: Node, reason: Reason, message: str) -> Announce:
     return Announce.on("Node", node.meta, type_="Warning", reason=reason, message=message)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, cast
 
+from daiku import reasons
 from daiku.cloud.provider import Instance
 from daiku.commands import Announce, DeleteNodeClaim, PatchNode
 from daiku.lifecycle.draft import Draft
@@ -24,7 +25,7 @@ from daiku.state.statenode import StateNode
 KIND: Final = "karpenter.k8s.aws/capacity-reservation-type"
 INTERRUPTIBLE: Final = "karpenter.k8s.aws/capacity-reservation-interruptible"
 BLOCK: Final = "capacity-block"
-ENDING: Final = "capacity_block_ending"
+ENDING: Final = reasons.ENDED_CAPACITY_BLOCK
 """Why such a NodeClaim is deleted, for metrics."""
 ORDINARY: Final[Mapping[str, str | None]] = {
     labels.CAPACITY_TYPE: labels.ON_DEMAND,
@@ -59,7 +60,7 @@ def advance(
         draft.labels |= ORDINARY
         draft.announce(
             "Normal",
-            "CapacityReservationEnded",
+            reasons.CAPACITY_RESERVATION_ENDED,
             f"its capacity reservation {known.get(RESERVATION, '')} has ended: it is an on-demand instance now",
         )
         draft.commands += _relabelled(node)
@@ -87,11 +88,15 @@ def _leave(draft: Draft, node: Node | None) -> None:
     message = (
         f"drains: its capacity block {meta.labels.get(RESERVATION, '')} ends within 40 minutes"
     )
-    draft.announce("Warning", "CapacityBlockEnding", message)
+    draft.announce("Warning", reasons.CAPACITY_BLOCK_ENDING, message)
     if node is not None:
         draft.commands.append(
             Announce.on(
-                "Node", node.meta, type_="Warning", reason="CapacityBlockEnding", message=message
+                "Node",
+                node.meta,
+                type_="Warning",
+                reason=reasons.CAPACITY_BLOCK_ENDING,
+                message=message,
             )
         )
     draft.commands.append(DeleteNodeClaim(name=meta.name, uid=meta.uid, reason=ENDING))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.cloud import errors
 from daiku.commands import (
     Announce,
@@ -33,6 +34,7 @@ from daiku.model import labels, taints
 from daiku.model.condition import find
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
+from daiku.reason import NO_REASON, Reason
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import carry
@@ -46,7 +48,7 @@ _ABANDONED: Final = timedelta(minutes=5)
 """How long a Node without a machine may be held by finalizers of others before its NodeClaim goes without it."""
 _FAILURES: Final = 3
 """How often the cloud must have refused to end an instance before people are told."""
-_EXPIRING: Final = "TerminationGracePeriodExpiring"
+_EXPIRING: Final = reasons.TERMINATION_EXPIRING
 
 
 @dataclass(slots=True)
@@ -67,7 +69,7 @@ class Ending:
         """When it must be gone; None: when its pods are."""
         return deadline_of(self.draft.claim) if self.draft is not None else None
 
-    def tell(self, kind: str, reason: str, message: str) -> None:
+    def tell(self, kind: str, reason: Reason, message: str) -> None:
         """Tell people who look at the Node."""
         self.commands.append(
             Announce.on("Node", self.node.meta, type_=kind, reason=reason, message=message)
@@ -109,7 +111,7 @@ def _is_abandoned(node: Node, draft: Draft) -> bool:
     held = ", ".join(node.meta.finalizers) or "nobody"
     draft.announce(
         "Warning",
-        "FinalizerForced",
+        reasons.FINALIZER_FORCED,
         f"Node {node.meta.name} has no machine any more and is still held by {held}: the NodeClaim goes without it",
     )
     return True
@@ -146,7 +148,9 @@ def of_node(
     claim = draft.claim if draft is not None else None
     if claim is not None and claim.meta.deleted is None:
         ending.commands.append(
-            DeleteNodeClaim(name=claim.meta.name, uid=claim.meta.uid, reason="node_deleted")
+            DeleteNodeClaim(
+                name=claim.meta.name, uid=claim.meta.uid, reason=reasons.ENDED_NODE_DELETED
+            )
         )
     born = node.meta.created or now
     if not node.is_ready and _is_gone(node.provider_id, node.meta.deleted, born, snapshot):
@@ -195,18 +199,20 @@ def _drain(ending: Ending) -> bool:
     if waits.is_blocked(drained.waiting, pdbs, now):
         count = len(drained.waiting)
         told = f"Failed to drain node, {count} pods are waiting to be evicted: {why}"
-        ending.tell("Warning", "FailedDraining", told)
+        ending.tell("Warning", reasons.FAILED_DRAINING, told)
     if draft is None:
         return not drained.waiting
     if draft.is_true("Drained"):
         draft.set("Drained", "True")
         return not drained.waiting
     if drained.waiting:
-        draft.set("Drained", "Unknown", "Draining", why)
+        draft.set("Drained", "Unknown", reasons.DRAINING, why)
         return False
     started = find(draft.claim.conditions, "Drained")
     if started is None or started.last_transition is None:
-        draft.set("Drained", "Unknown", "Draining", "no pod has to leave; waits for late arrivals")
+        draft.set(
+            "Drained", "Unknown", reasons.DRAINING, "no pod has to leave; waits for late arrivals"
+        )
         return False
     if started.last_transition + _DRAIN_LEAST > now:
         ending.wakes.append(started.last_transition + _DRAIN_LEAST)
@@ -258,7 +264,7 @@ def _detach(ending: Ending) -> bool:
         draft.set("VolumesDetached", *found.condition)
     ending.wakes += [found.wake_at] if found.wake_at is not None else []
     if found.message:
-        ending.tell("Normal", "AwaitingVolumeDetachment", found.message)
+        ending.tell("Normal", reasons.AWAITING_DETACHMENT, found.message)
     return found.is_over
 
 
@@ -273,13 +279,20 @@ def _end_instance(instance: str, claim: NodeClaim, draft: Draft, snapshot: Snaps
     command = TerminateInstance(provider_id=instance, node_claim=claim.meta.name)
     hold = snapshot.holds.get(command.key)
     refused = hold.why if hold is not None and hold.failures else ""
-    draft.set("InstanceTerminating", "True", "TerminationRefused" if refused else "", refused)
+    draft.set(
+        "InstanceTerminating",
+        "True",
+        reasons.TERMINATION_REFUSED if refused else NO_REASON,
+        refused,
+    )
     if hold is None:
         draft.commands.append(command)
     elif hold.until is not None:
         draft.wakes.append(hold.until)
         if hold.failures >= _FAILURES:
-            draft.announce("Warning", "FailedTermination", f"{instance} still runs: {hold.why}")
+            draft.announce(
+                "Warning", reasons.FAILED_TERMINATION, f"{instance} still runs: {hold.why}"
+            )
     return False
 
 

@@ -4,41 +4,44 @@ The names of kinds are Karpenter's: dashboards know them as values of the label 
 is read (`cloud.aws.messages`), what is done (`lifecycle.interruption`).
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-SPOT: Final = "spot_interrupted"
+from daiku import reasons
+from daiku.reason import Reason
+
+SPOT: Final = reasons.ENDED_SPOT
 REBALANCE: Final = "rebalance_recommendation"
-SCHEDULED_CHANGE: Final = "scheduled_change"
-STOPPED: Final = "instance_stopped"
-TERMINATED: Final = "instance_terminated"
-RESERVATION: Final = "capacity_reservation_interrupted"
-EVENT_STATUS: Final = "event_status"
-INSTANCE_STATUS: Final = "instance_status"
-SYSTEM_STATUS: Final = "system_status"
+SCHEDULED_CHANGE: Final = reasons.ENDED_SCHEDULED_CHANGE
+STOPPED: Final = reasons.ENDED_STOPPED
+TERMINATED: Final = reasons.ENDED_TERMINATED
+RESERVATION: Final = reasons.ENDED_RESERVATION
+EVENT_STATUS: Final = reasons.ENDED_EVENT_STATUS
+INSTANCE_STATUS: Final = reasons.ENDED_INSTANCE_STATUS
+SYSTEM_STATUS: Final = reasons.ENDED_SYSTEM_STATUS
 NO_OP: Final = "no_op"
 """A message that says nothing about an instance that matters; it is only counted."""
 
 FORCED: Final = frozenset({INSTANCE_STATUS, SYSTEM_STATUS})
 """The machine is broken already: nothing is gained by waiting for its pods."""
 
-ANNOUNCED: Final = {
-    SPOT: ("SpotInterrupted", "EC2 takes the spot instance back"),
-    REBALANCE: (
-        "SpotRebalanceRecommendation",
-        "EC2 expects that it will have to take the spot instance back",
-    ),
-    SCHEDULED_CHANGE: ("InstanceUnhealthy", "AWS Health has scheduled a change of the instance"),
-    STOPPED: ("InstanceStopping", "the instance stops"),
-    TERMINATED: ("InstanceTerminating", "the instance is being terminated"),
-    RESERVATION: (
-        "CapacityReservationInstanceInterrupted",
-        "the owner of the capacity reservation takes it back",
-    ),
-    EVENT_STATUS: ("InstanceUnhealthy", "EC2 has scheduled an event for the instance"),
-    INSTANCE_STATUS: ("InstanceUnhealthy", "the instance fails EC2's instance status check"),
-    SYSTEM_STATUS: ("InstanceUnhealthy", "the instance's host fails EC2's system status check"),
+ANNOUNCED: Final[Mapping[str, Reason]] = {
+    SPOT: reasons.SPOT_INTERRUPTED,
+    REBALANCE: reasons.SPOT_REBALANCE,
+    SCHEDULED_CHANGE: reasons.INSTANCE_UNHEALTHY,
+    STOPPED: reasons.INSTANCE_STOPPING,
+    TERMINATED: reasons.INSTANCE_TERMINATING,
+    RESERVATION: reasons.RESERVATION_INTERRUPTED,
+    EVENT_STATUS: reasons.INSTANCE_UNHEALTHY,
+    INSTANCE_STATUS: reasons.INSTANCE_UNHEALTHY,
+    SYSTEM_STATUS: reasons.INSTANCE_UNHEALTHY,
 }
-"""Kind -> reason of the Event that people see, and what happened in words."""
+"""Kind -> reason of the Event that people see."""
+
+
+def sentence(kind: str) -> str:
+    """What happened, in words."""
+    return reasons.means(Reason(kind)) or reasons.means(ANNOUNCED[kind])
 
 
 def ends(kind: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
@@ -276,7 +277,7 @@ def _announcements(unschedulable: Sequence[Unschedulable], pods: Sequence[Pod]) 
                 "Pod",
                 by_key[key].meta,
                 type_="Warning",
-                reason="FailedScheduling",
+                reason=reasons.FAILED_SCHEDULING,
                 message=message,
             )
             for key in each.pods[: max(_ANNOUNCED_MOST - len(told), 0)]

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue, InstanceType
 from daiku.model.nodepool import NodePool
@@ -22,7 +23,7 @@ FACTOR: Final = 2.0
 PATIENCE: Final = timedelta(minutes=5)
 """After how long of waiting the factor doubles, and again after as long."""
 FACTOR_MOST: Final = 1e6
-REASON: Final = "CapacityUnavailable"
+REASON: Final = reasons.CAPACITY_UNAVAILABLE
 
 
 def divide(

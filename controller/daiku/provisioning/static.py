@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Command, DeleteNodeClaim
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
@@ -23,7 +24,7 @@ from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
 GATE: Final = "StaticCapacity"
-REASON: Final = "scaled_down"
+REASON: Final = reasons.ENDED_SCALED_DOWN
 _RETRY: Final = timedelta(seconds=30)
 """How often a pool that cannot have its nodes now is looked at again (Karpenter's interval)."""
 

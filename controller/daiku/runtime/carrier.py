@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from prometheus_client import Counter, Summary
 
-from daiku import commands, events
+from daiku import commands, events, reasons
 from daiku.api import encode, kinds
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.provider import CloudProvider
@@ -209,7 +209,7 @@ def _evicted(command: commands.Evict) -> commands.Announce:
         name=command.name,
         uid=command.uid,
         type="Normal",
-        reason="Evicted",
+        reason=reasons.EVICTED,
         message=f"Evicted pod: {command.reason}",
     )
 

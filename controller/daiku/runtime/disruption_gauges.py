@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from daiku import commands
+from daiku import commands, reasons
 from daiku.disruption import record
 from daiku.disruption.record import Record
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
+from daiku.reason import Reason, label
 from daiku.report import Kept, Report
 from daiku.runtime.fleet_gauges import FleetGauges
 from daiku.state.snapshot import Snapshot
@@ -25,24 +26,18 @@ from daiku.telemetry import metrics
 
 _BARRED: Final = frozenset(
     {
-        "NotInitialized", "Disrupting", "NodePoolNotFound", "Paused", "Nominated", "DoNotDisrupt", "LetOff",
-        "PodDoNotDisrupt", "SeveralBudgets", "PodDisruptionBudget", "StaticNodePool", "ConsolidationDisabled",
-        "TooYoung", "NotEmpty", "Loop",
+        reasons.NOT_INITIALIZED, reasons.DISRUPTING, reasons.NODE_POOL_NOT_FOUND, reasons.PAUSED, reasons.NOMINATED,
+        reasons.DO_NOT_DISRUPT, reasons.LET_OFF, reasons.POD_DO_NOT_DISRUPT, reasons.SEVERAL_BUDGETS,
+        reasons.POD_DISRUPTION_BUDGET, reasons.STATIC_NODE_POOL, reasons.CONSOLIDATION_DISABLED, reasons.TOO_YOUNG,
+        reasons.NOT_EMPTY, reasons.LOOP,
     }
 )  # fmt: skip
 """Reasons for which a node is no candidate at all, whatever it would save."""
-_CONSOLIDATION: Final = frozenset({"Empty", "Underutilized"})
+_CONSOLIDATION: Final = frozenset({reasons.EMPTY, reasons.UNDERUTILIZED})
 _TYPES: Final = frozenset({"empty", "multi", "single", "repack"})
 """Methods that count as types of consolidation; repack is not one of Karpenter's."""
 _REMEMBERED: Final = 1000
 """Disruptions that are known to be counted; more are not under way at a time."""
-
-
-def snake(reason: str) -> str:
-    """InsufficientCapacity -> insufficient_capacity."""
-    return "".join(
-        f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(reason)
-    )
 
 
 def termination_mode(grace: timedelta | None) -> str:
@@ -60,7 +55,7 @@ class DisruptionGauges:
     """Knows what nodes cost."""
     _by_name: Mapping[str, StateNode] = field(default_factory=dict[str, StateNode])
     _pools: Mapping[str, NodePool] = field(default_factory=dict[str, NodePool])
-    _kept: frozenset[str] = frozenset()
+    _kept: frozenset[Reason] = frozenset()
     """Reasons that have been shown."""
     _seen: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     """Ids of disruptions, each with what of it has been counted."""
@@ -77,8 +72,8 @@ class DisruptionGauges:
             metrics.NODES_KEPT.labels(reason).set(counts[reason])
         eligible = Counter(filter(None, (self._eligible(each) for each in report.kept)))
         # While one consolidation rests, no other is looked for.
-        looked_for = ("drifted", "empty", *(() if report.proposals else ("underutilized",)))
-        for reason in looked_for:
+        later = (reasons.UNDERUTILIZED,) if not report.proposals else ()
+        for reason in map(label, (reasons.DRIFTED, reasons.EMPTY, *later)):
             metrics.ELIGIBLE_NODES.labels(reason).set(eligible[reason])
 
     def carried(self, command: commands.Command) -> None:
@@ -125,14 +120,14 @@ class DisruptionGauges:
         """Reason, NodePool, capacity type, policy (of a consolidation) and how its pods are treated."""
         claim = state_node.claim if state_node is not None else None
         if claim is None:
-            return snake(command.reason), "", "", "", ""
+            return label(command.reason), "", "", "", ""
         pool = self._pools.get(claim.nodepool)
         chosen = pool is not None and command.reason in _CONSOLIDATION
         return (
-            snake(command.reason),
+            label(command.reason),
             claim.nodepool,
             claim.meta.labels.get(labels.CAPACITY_TYPE, ""),
-            snake(pool.consolidation_policy) if pool is not None and chosen else "",
+            label(pool.consolidation_policy) if pool is not None and chosen else "",
             termination_mode(claim.termination_grace_period),
         )
 
@@ -149,7 +144,7 @@ class DisruptionGauges:
     def _decided(self, written: Record, decision: str) -> None:
         if self._is_first(written.id, "decided"):
             kind = written.method if written.method in _TYPES else ""
-            metrics.DISRUPTION_DECISIONS.labels(decision, written.reason.lower(), kind).inc()
+            metrics.DISRUPTION_DECISIONS.labels(decision, label(written.reason), kind).inc()
 
     def _is_first(self, id_: str, what: str) -> bool:
         if (id_, what) in self._seen:

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from daiku import reasons
 from daiku.model import budget, resources
 from daiku.model.instance_type import Catalogue, NodeClassRef
 from daiku.model.nodepool import NodePool
+from daiku.reason import label
 from daiku.scheduling import prices
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.telemetry import metrics
 
-REASONS: Final = ("Drifted", "Empty", "Underutilized")
+REASONS: Final = (reasons.DRIFTED, reasons.EMPTY, reasons.UNDERUTILIZED)
 """Why a node may be disrupted, as budgets write it."""
 UNLIMITED: Final = 2**31 - 1
 """What Karpenter shows where no budget limits anything."""
@@ -151,8 +153,8 @@ def _counts(state_node: StateNode) -> bool:
 
 def _may_be(state_node: StateNode) -> str:
     if state_node.claim is not None and state_node.claim.is_true("Drifted"):
-        return "drifted"
-    return "underutilized" if state_node.reschedulable else "empty"
+        return label(reasons.DRIFTED)
+    return label(reasons.UNDERUTILIZED if state_node.reschedulable else reasons.EMPTY)
 
 
 def _shift(total: dict[str, int], amounts: Mapping[str, int], sign: int) -> None:

@@ -12,8 +12,9 @@ from daiku import commands
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
+from daiku.reason import label
 from daiku.report import Report
-from daiku.runtime.disruption_gauges import DisruptionGauges, snake
+from daiku.runtime.disruption_gauges import DisruptionGauges
 from daiku.runtime.fleet_gauges import FleetGauges
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
@@ -94,7 +95,7 @@ class Gauges:
                 meta = command.node_claim.meta
                 pool = meta.labels.get(labels.NODEPOOL, "")
                 relaxed = meta.annotations.get(labels.MIN_VALUES_RELAXED, "false")
-                metrics.NODECLAIMS_CREATED.labels(snake(command.reason), pool, relaxed).inc()
+                metrics.NODECLAIMS_CREATED.labels(label(command.reason), pool, relaxed).inc()
             case _:
                 pass
 

@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from daiku import reasons
 from daiku.model import units
+from daiku.reason import Reason
 from daiku.report import Blocker
 from daiku.scheduling import misses
 from daiku.scheduling.columns import Ints, Mask
@@ -18,14 +20,14 @@ from daiku.scheduling.hosting import Hosting
 from daiku.scheduling.problem import Problem, Template
 
 _NEARNESS: Final = (
-    "MinValuesNotMet",
-    "LimitExceeded",
-    "NoOffering",
-    "InsufficientResources",
-    "RequirementsNotMet",
-    "TaintNotTolerated",
-    "NodePoolNotReady",
-    "NoNodePool",
+    reasons.MIN_VALUES_NOT_MET,
+    reasons.LIMIT_EXCEEDED,
+    reasons.NO_OFFERING,
+    reasons.INSUFFICIENT_RESOURCES,
+    reasons.REQUIREMENTS_NOT_MET,
+    reasons.TAINT_NOT_TOLERATED,
+    reasons.NODE_POOL_NOT_READY,
+    reasons.NO_NODE_POOL,
 )
 
 
@@ -50,11 +52,11 @@ def of_class(
         for pool, template in of_pool.items()
     ]
     found += [
-        (0.0, _blocker(pool, "NodePoolNotReady", why))
+        (0.0, _blocker(pool, reasons.NODE_POOL_NOT_READY, why))
         for pool, (_, why) in problem.unusable.items()
     ]
     if not found:
-        found.append((0.0, _blocker("", "NoNodePool", "there is no NodePool")))
+        found.append((0.0, _blocker("", reasons.NO_NODE_POOL, reasons.means(reasons.NO_NODE_POOL))))
     found.sort(key=lambda f: (_NEARNESS.index(f[1].reason), f[0], f[1].nodepool))
     return tuple(blocker for _, blocker in found)
 
@@ -67,12 +69,14 @@ def _of_template(
     pod_class = problem.counted[class_index].pod_class
     pool = template.pool.meta.name
     if hosting.refused.startswith("taint "):
-        return 1.0, _blocker(pool, "TaintNotTolerated", f"does not tolerate {hosting.refused}")
+        return 1.0, _blocker(
+            pool, reasons.TAINT_NOT_TOLERATED, f"does not tolerate {hosting.refused}"
+        )
     if hosting.refused or not hosting.compatible.any():
         miss = misses.nearest(pod_class.alternatives, template.requirements, template.types)
         if miss is None or template.requirements.is_empty:
-            return 0.0, _blocker(pool, "RequirementsNotMet", hosting.refused)
-        return miss.count, _blocker(pool, "RequirementsNotMet", miss.offered, miss.asked)
+            return 0.0, _blocker(pool, reasons.REQUIREMENTS_NOT_MET, hosting.refused)
+        return miss.count, _blocker(pool, reasons.REQUIREMENTS_NOT_MET, miss.offered, miss.asked)
     would_do = hosting.compatible & hosting.fits
     if not would_do.any():
         return _lacking(problem, template, class_index)
@@ -91,7 +95,7 @@ def _sold_out(problem: Problem, template: Template, class_index: int) -> Blocker
     why = f"sold out: {gone}" if gone else "none of them is offered like that"
     return _blocker(
         template.pool.meta.name,
-        "NoOffering",
+        reasons.NO_OFFERING,
         f"{first}{others} would do; {why}",
         asked or "any zone and capacity type",
     )
@@ -160,7 +164,7 @@ def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[fl
         asked = ", ".join(_amounts(problem, class_index))
         offered = f"{offered} of {resource}"
     pool = template.pool.meta.name
-    return factor, _blocker(pool, "InsufficientResources", offered, asked)
+    return factor, _blocker(pool, reasons.INSUFFICIENT_RESOURCES, offered, asked)
 
 
 def _amounts(problem: Problem, class_index: int) -> Iterator[str]:
@@ -218,18 +222,20 @@ def _limited(template: Template, class_index: int, planned: Ints | None) -> Bloc
             asked = (
                 f"a node of at least {resource} {units.format_quantity(resource, needed)} ({name})"
             )
-            return _blocker(pool, "LimitExceeded", offered, asked)
+            return _blocker(pool, reasons.LIMIT_EXCEEDED, offered, asked)
     if any(r.min_values is not None for r in template.requirements):
         asked = f"as many values as minValues says of {template.requirements}"
-        return _blocker(pool, "MinValuesNotMet", f"{would_do.size} instance types would do", asked)
+        return _blocker(
+            pool, reasons.MIN_VALUES_NOT_MET, f"{would_do.size} instance types would do", asked
+        )
     if template.limited:
         left = zip(template.limited, template.left.tolist(), strict=True)
         amounts = ", ".join(f"{name} {units.format_quantity(name, most)}" for name, most in left)
         offered = f"this plan takes what its limits leave: {amounts}"
-        return _blocker(pool, "LimitExceeded", offered, "one more node")
+        return _blocker(pool, reasons.LIMIT_EXCEEDED, offered, "one more node")
     offered = f"{would_do.size} instance types hold one such pod, and none all that need a place"
-    return _blocker(pool, "InsufficientResources", offered)
+    return _blocker(pool, reasons.INSUFFICIENT_RESOURCES, offered)
 
 
-def _blocker(pool: str, reason: str, offered: str, asked: str = "") -> Blocker:
+def _blocker(pool: str, reason: Reason, offered: str, asked: str = "") -> Blocker:
     return Blocker(nodepool=pool, reason=reason, asked=asked, offered=offered)

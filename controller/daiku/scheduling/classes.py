@@ -14,11 +14,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final, TypeVar, cast
 
+from daiku import reasons
 from daiku.model import resources
 from daiku.model.pod import Pod
 from daiku.model.requirements import NO_REQUIREMENTS, Requirements
 from daiku.model.taints import Toleration
 from daiku.model.topology import AffinityTerm, HostPort, Spread
+from daiku.reason import Reason
 from daiku.scheduling import attachments, preferences
 from daiku.scheduling.attachments import Ask
 from daiku.scheduling.preferences import Policy
@@ -60,7 +62,7 @@ class PodClass:
     """Node selector together with each term of the required node affinity; any one will do. Empty: they contradict
     each other, so no node can do."""
     tolerations: tuple[Toleration, ...]
-    blocked: tuple[str, str, str] | None = None
+    blocked: tuple[Reason, str, str] | None = None
     """Why no node whatever can do: reason, what is asked, and what was found."""
     admitting: tuple[Requirements, ...] = ()
     """As `alternatives`, without what its volumes ask: by these it is told which nodes count for its spread."""
@@ -315,13 +317,13 @@ class _Maker:
         return self._alternatives[key]
 
 
-def _blocked(pod: Pod, volumes: Ask) -> tuple[str, str, str] | None:
+def _blocked(pod: Pod, volumes: Ask) -> tuple[Reason, str, str] | None:
     if pod.resource_claims:
         asked = f"devices of {_listed('ResourceClaim', pod.resource_claims)}"
-        return "ResourceClaimsNotSupported", asked, "Daiku does not allocate devices"
+        return reasons.RESOURCE_CLAIMS_NOT_SUPPORTED, asked, "Daiku does not allocate devices"
     if volumes.problem:
         asked = f"the volumes of {_listed('claim', pod.volume_claims)}"
-        return "VolumeNotReady", asked, volumes.problem
+        return reasons.VOLUME_NOT_READY, asked, volumes.problem
     return None
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from daiku import reasons
+from daiku.reason import Reason
 from daiku.report import Unschedulable
 from daiku.scheduling.solution import NewNode
 
-Reason = Literal["NoPlace", "TooManyNewNodes", "NotCheaper"]
 _SHOWN: Final = 5
 """Pods that are named in a refusal; the others are counted."""
 
@@ -17,6 +18,7 @@ class Refusal:
     """Why the nodes had better stay, as numbers; `str` makes the sentence."""
 
     reason: Reason
+    """NoPlace, TooManyNewNodes or NotCheaper."""
     unschedulable: tuple[Unschedulable, ...] = ()
     """NoPlace: pods that fit nowhere, and why."""
     new_nodes: int = 0
@@ -28,9 +30,9 @@ class Refusal:
 
     def __str__(self) -> str:
         """One sentence for a person."""
-        if self.reason == "TooManyNewNodes":
+        if self.reason == reasons.TOO_MANY_NEW_NODES:
             return f"it would take {self.new_nodes} new nodes or more; {self.new_nodes_most} may be made"
-        if self.reason == "NotCheaper":
+        if self.reason == reasons.NOT_CHEAPER:
             least, below = self.least_usd_per_hour, self.below_usd_per_hour
             # A launch may be given any zone, so a type counts with its dearest.
             where = ", in the cheapest of its zones" if least < below else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daiku import reasons
 from daiku.model import labels, memo, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
@@ -269,10 +270,16 @@ def _usable(
     for pool in sorted(snapshot.node_pools, key=lambda p: (-p.weight, p.meta.name)):
         problem = readiness.problem(pool, snapshot)
         if problem is None and not catalogue.instance_types.get(pool.template.node_class):
-            problem = "NoInstanceTypes", "the cloud has no instance types for its node class (yet)"
+            problem = (
+                reasons.NO_INSTANCE_TYPES,
+                reasons.means(reasons.NO_INSTANCE_TYPES),
+            )
         if problem is None and snapshot.is_held(f"Create/{pool.meta.name}"):
             hold = snapshot.holds[f"Create/{pool.meta.name}"]
-            problem = "NodeClaimRefused", f"its last NodeClaim could not be created: {hold.why}"
+            problem = (
+                reasons.NODE_CLAIM_REFUSED,
+                f"its last NodeClaim could not be created: {hold.why}",
+            )
         if problem is None:
             usable.append(pool)
         else:

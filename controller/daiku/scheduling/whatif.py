@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from daiku import reasons
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
@@ -245,10 +246,12 @@ class WhatIf:
         )
         refusal: Refusal | None = None
         if stuck:
-            refusal = Refusal(reason="NoPlace", unschedulable=stuck)
+            refusal = Refusal(reason=reasons.NO_PLACE, unschedulable=stuck)
         elif new_nodes_most is not None and len(made) > new_nodes_most:
             refusal = Refusal(
-                reason="TooManyNewNodes", new_nodes=len(made), new_nodes_most=new_nodes_most
+                reason=reasons.TOO_MANY_NEW_NODES,
+                new_nodes=len(made),
+                new_nodes_most=new_nodes_most,
             )
         elif below is not None and made:
             bind = self.settings.min_values_policy == "Strict"
@@ -256,7 +259,7 @@ class WhatIf:
             if cheaper is None:
                 least = sum(node.usd_per_hour for node in made)
                 refusal = Refusal(
-                    reason="NotCheaper", least_usd_per_hour=least, below_usd_per_hour=below
+                    reason=reasons.NOT_CHEAPER, least_usd_per_hour=least, below_usd_per_hour=below
                 )
             made = cheaper or made
         return Outcome(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
+from daiku import reasons
 from daiku.model import labels
 from daiku.model.condition import find
 from daiku.model.nodeclaim import NodeClaim
@@ -25,7 +26,7 @@ RESIDENCY: Final = timedelta(minutes=10)
 """For how long after a move it is dearer to move a pod again."""
 REMEMBERED: Final = timedelta(hours=1)
 """How long nodes that went are remembered."""
-_CONSOLIDATED: Final = "Underutilized"
+_CONSOLIDATED: Final = reasons.UNDERUTILIZED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import DeleteNodeClaim
 from daiku.model.condition import find
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodeclass import NodeClass
 from daiku.model.nodepool import NodePool
+from daiku.reason import NO_REASON, Reason
 
 CONDITION: Final = "NodeRegistrationHealthy"
 KEPT: Final = 4
 FAILURES: Final = 2
 """So many of those that are kept make a NodePool unhealthy."""
-_NEVER_CAME: Final = frozenset({"launch_timeout", "registration_timeout"})
+_NEVER_CAME: Final = frozenset({reasons.ENDED_LAUNCH_TIMEOUT, reasons.ENDED_REGISTRATION_TIMEOUT})
 """Why a NodeClaim is given up whose Node did not come."""
 _YOUNG: Final = timedelta(minutes=1)
 """For how long the cloud may deny knowing an instance that it has launched."""
@@ -41,7 +43,7 @@ class Result:
 
     node_claim: str
     """uid; empty for one that is remembered only by the condition."""
-    reason: str = ""
+    reason: Reason = NO_REASON
     """Why it failed; empty when its node was registered."""
     message: str = ""
 
@@ -93,9 +95,9 @@ class Registrations:
         if command.reason not in _NEVER_CAME or not isinstance(claim, NodeClaim):
             return
         launched = find(claim.conditions, "Launched")
-        why = "RegistrationFailed", "Failed to register node"
+        why = reasons.REGISTRATION_FAILED, reasons.means(reasons.REGISTRATION_FAILED)
         if launched is not None and launched.status != "True":
-            why = launched.reason, launched.message
+            why = Reason(launched.reason), launched.message
         for owner in claim.meta.owners:
             self.add(owner.uid, Result(command.uid, *why))
 
@@ -118,5 +120,5 @@ def _remembered(pool: NodePool) -> tuple[Result, ...]:
     if known is None or known.observed_generation != pool.meta.generation:
         return ()
     if known.status == "False":
-        return (Result("", known.reason, known.message),) * FAILURES
+        return (Result("", Reason(known.reason), known.message),) * FAILURES
     return (Result(""),) if known.status == "True" else ()

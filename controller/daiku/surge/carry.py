@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command, PatchDeployment, PatchPod
 from daiku.model import labels
 from daiku.model.deployment import Deployment
@@ -149,7 +150,7 @@ def _stop(stand: _Stand, why: str) -> Iterator[Command]:
             "Pod",
             stand.pod.meta,
             type_="Warning",
-            reason="SurgeStopped",
+            reason=reasons.SURGE_STOPPED,
             message=f"surge stopped: {why}",
         )
     if stand.deployment.replicas == stand.state.during:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import Announce, Command, InspectDeployment, PatchDeployment
 from daiku.model import labels, taints
 from daiku.model.deployment import Deployment
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
+from daiku.reason import Reason
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge import asks, record
@@ -141,18 +143,18 @@ def _start(
         f"its node {state_node.name} is to go: Deployment {deployment.meta.name} gets "
         f"{state.during} replicas instead of {state.before} until its replacement is ready"
     )
-    return written, _tell(pod, "SurgeStarted", told)
+    return written, _tell(pod, reasons.SURGE_STARTED, told)
 
 
 def _refuse(pod: Pod, why: str, made: Hold) -> None:
-    made.commands.append(_tell(pod, "SurgeRefused", f"no surge: {why}", kind="Warning"))
+    made.commands.append(_tell(pod, reasons.SURGE_REFUSED, f"no surge: {why}", kind="Warning"))
     if made.is_guarded(pod):
         made.blocked[pod.meta.key] = (
             f"its PodDisruptionBudget allows 0 disruptions; no surge: {why}"
         )
 
 
-def _tell(pod: Pod, reason: str, message: str, *, kind: str = "Normal") -> Announce:
+def _tell(pod: Pod, reason: Reason, message: str, *, kind: str = "Normal") -> Announce:
     return Announce.on("Pod", pod.meta, type_=kind, reason=reason, message=message)
 
 

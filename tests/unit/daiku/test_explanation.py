@@ -6,7 +6,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import running
 
-from daiku import advice, explanation, prospect
+from daiku import explanation, prospect, reasons
 from daiku.events import Object
 from daiku.explanation import Explanation
 from daiku.model import labels
@@ -53,7 +53,7 @@ def test_a_pod_that_fits_gets_a_node_with_a_price() -> None:
 
 @pytest.mark.parametrize(
     ("stage", "reason"),
-    [({"launched": False}, "launch timeout"), ({}, "registration timeout")],
+    [({"launched": False}, "(launch_timeout)"), ({}, "(registration_timeout)")],
     ids=["never launched", "never registered"],
 )
 def test_a_pod_is_not_sent_to_a_node_that_is_given_up(stage: dict[str, bool], reason: str) -> None:
@@ -80,7 +80,7 @@ def test_a_pod_that_fits_nowhere_is_told_why_and_what_would_change_it() -> None:
 
     assert found.title == "Pod default/big fits nowhere."
     assert "900" in found.reasons[0]
-    assert found.remedies == (advice.WAITING["InsufficientResources"],)
+    assert found.remedies == (reasons.remedy(reasons.INSUFFICIENT_RESOURCES),)
 
 
 def ours(name: str = "default-aaaaa") -> Sequence[Object]:
@@ -103,7 +103,7 @@ def test_a_node_is_still_here_because_of_a_pod() -> None:
 
     assert found.title.startswith("Node node-default-aaaaa is still here: ")
     assert "default/db" in found.reasons[0]
-    assert found.remedies == (advice.KEPT["PodDoNotDisrupt"],)
+    assert found.remedies == (reasons.remedy(reasons.POD_DO_NOT_DISRUPT),)
 
 
 def test_a_node_of_somebody_else_is_left_to_them() -> None:
@@ -167,13 +167,13 @@ YOUNG: list[tuple[Sequence[Object], str, str, str]] = [
         [build.node_claim("c", launched=False, registered=False, initialized=False)],
         "NodeClaim c has no instance yet.",
         "none yet",
-        "2026-03-02 12:05:00 UTC, launch_timeout",
+        "2026-03-02 12:05:00 UTC, no instance was launched in time (launch_timeout)",
     ),
     (
         [build.node_claim("c", registered=False, initialized=False)],
         "NodeClaim c waits for its node to join the cluster.",
         "none yet",
-        "2026-03-02 12:15:00 UTC, registration_timeout",
+        "2026-03-02 12:15:00 UTC, its node did not join the cluster in time (registration_timeout)",
     ),
     (
         [

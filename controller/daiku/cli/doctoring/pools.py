@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from daiku import reasons
 from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
 from daiku.model import condition, labels, resources, taints, units
@@ -29,7 +30,7 @@ def not_ready(evidence: Evidence) -> Iterator[Finding]:
                 Severity.ERROR,
                 [f"NodePool {pool.meta.name}"],
                 f"no node is launched for it: {why or 'it says no reason'}",
-                "mend what the message names; see `kubectl describe nodepool`",
+                f"{reasons.remedy(reasons.NODE_POOL_NOT_READY)}; see `kubectl describe nodepool`",
             )
     for each in evidence.node_classes:
         if not each.ready:
@@ -38,7 +39,7 @@ def not_ready(evidence: Evidence) -> Iterator[Finding]:
                 Severity.ERROR,
                 [f"{each.ref.kind} {each.meta.name}"],
                 f"no node is launched with it: {each.why_not_ready or 'nobody has looked at it yet'}",
-                "mend what the message names; see `kubectl describe`",
+                f"{reasons.remedy(reasons.NODE_CLASS_NOT_READY)}; see `kubectl describe`",
             )
 
 

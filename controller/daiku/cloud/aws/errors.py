@@ -14,7 +14,9 @@ from typing import Any, Final, cast
 
 from botocore import exceptions
 
+from daiku import reasons
 from daiku.cloud import errors
+from daiku.reason import Reason
 
 SPOT_FORBIDDEN: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 """No spot at all in this account until a person makes the service-linked role."""
@@ -53,28 +55,28 @@ class Meaning:
 
     kind: type[errors.CloudError]
     scope: Scope = Scope.NONE
-    reason: str = "LaunchFailed"
+    reason: Reason = reasons.LAUNCH_FAILED
     """Reason of the condition Launched, and of the metric of failed launches."""
     remedy: str = ""
     """What a person does about it; empty: nothing, or it shows from the message."""
 
 
 _SOLD_OUT: Final = Meaning(
-    kind=errors.InsufficientCapacity, scope=Scope.POOL, reason="InsufficientCapacity"
+    kind=errors.InsufficientCapacity, scope=Scope.POOL, reason=reasons.INSUFFICIENT_CAPACITY
 )
 _QUOTA: Final = "ask for a higher quota in Service Quotas, or allow other instance families"
-_THROTTLED: Final = Meaning(kind=errors.Throttled, reason="RequestLimitExceeded")
+_THROTTLED: Final = Meaning(kind=errors.Throttled, reason=reasons.REQUEST_LIMIT_EXCEEDED)
 _DENIED: Final = Meaning(
-    kind=errors.Denied, reason="Unauthorized", remedy="allow it in the controller's IAM role"
+    kind=errors.Denied, reason=reasons.UNAUTHORIZED, remedy="allow it in the controller's IAM role"
 )
 _CREDENTIALS: Final = Meaning(
     kind=errors.Denied,
-    reason="Unauthorized",
+    reason=reasons.UNAUTHORIZED,
     remedy="mend the credentials: the role of the ServiceAccount, its trust policy, or the keys",
 )
-_SILENT: Final = Meaning(kind=errors.Unreachable, reason="InternalError")
+_SILENT: Final = Meaning(kind=errors.Unreachable, reason=reasons.INTERNAL_ERROR)
 _ABSENT: Final = Meaning(kind=ResourceNotFound)
-_NO_TEMPLATE: Final = Meaning(kind=ResourceNotFound, reason="LaunchTemplateNotFound")
+_NO_TEMPLATE: Final = Meaning(kind=ResourceNotFound, reason=reasons.LAUNCH_TEMPLATE_NOT_FOUND)
 _OTHER: Final = Meaning(kind=errors.LaunchRefused)
 
 TABLE: Final[Mapping[str, Meaning]] = {
@@ -88,31 +90,31 @@ TABLE: Final[Mapping[str, Meaning]] = {
     "MaxFleetCountExceeded": Meaning(
         kind=errors.InsufficientCapacity,
         scope=Scope.POOL,
-        reason="FleetQuotaExceeded",
+        reason=reasons.FLEET_QUOTA_EXCEEDED,
         remedy="ask for a higher quota of fleets in Service Quotas",
     ),
     "MaxSpotInstanceCountExceeded": Meaning(
         kind=errors.InsufficientCapacity,
         scope=Scope.QUOTA,
-        reason="SpotQuotaExceeded",
+        reason=reasons.SPOT_QUOTA_EXCEEDED,
         remedy=_QUOTA,
     ),
     "VcpuLimitExceeded": Meaning(
         kind=errors.InsufficientCapacity,
         scope=Scope.QUOTA,
-        reason="VCPULimitExceeded",
+        reason=reasons.VCPU_LIMIT_EXCEEDED,
         remedy=_QUOTA,
     ),
     "InsufficientFreeAddressesInSubnet": Meaning(
         kind=errors.InsufficientCapacity,
         scope=Scope.SUBNET,
-        reason="InsufficientFreeAddressesInSubnet",
+        reason=reasons.NO_FREE_ADDRESSES,
         remedy="select more or larger subnets in the EC2NodeClass",
     ),
     SPOT_FORBIDDEN: Meaning(
         kind=errors.InsufficientCapacity,
         scope=Scope.CAPACITY_TYPE,
-        reason="SpotSLRCreationFailed",
+        reason=reasons.SPOT_ROLE_MISSING,
         remedy="make the role once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
     ),
     "InvalidInstanceID.NotFound": Meaning(kind=errors.InstanceUnknown),
@@ -136,11 +138,13 @@ TABLE: Final[Mapping[str, Meaning]] = {
     "UnrecognizedClientException": _CREDENTIALS,
     "SignatureDoesNotMatch": _CREDENTIALS,
     "OptInRequired": Meaning(
-        kind=errors.Denied, reason="Unauthorized", remedy="subscribe the account to the service"
+        kind=errors.Denied,
+        reason=reasons.UNAUTHORIZED,
+        remedy="subscribe the account to the service",
     ),
     "PendingVerification": Meaning(
         kind=errors.Denied,
-        reason="AccountPendingVerification",
+        reason=reasons.ACCOUNT_PENDING,
         remedy="wait until AWS has verified the account, or ask AWS Support",
     ),
     "InternalError": _SILENT,
@@ -152,18 +156,18 @@ TABLE: Final[Mapping[str, Meaning]] = {
     **dict.fromkeys(TEMPLATE_GONE, _NO_TEMPLATE),
     "InvalidAMIID.NotFound": Meaning(
         kind=ResourceNotFound,
-        reason="AMINotFound",
+        reason=reasons.AMI_NOT_FOUND,
         remedy="choose an image that exists in amiSelectorTerms",
     ),
-    "InvalidAMIID.Unavailable": Meaning(kind=ResourceNotFound, reason="AMINotFound"),
+    "InvalidAMIID.Unavailable": Meaning(kind=ResourceNotFound, reason=reasons.AMI_NOT_FOUND),
     "InvalidAMIID.Malformed": Meaning(
         kind=errors.LaunchRefused,
-        reason="InvalidAMIID",
+        reason=reasons.INVALID_AMI_ID,
         remedy="give ids of the form ami-... in amiSelectorTerms",
     ),
     "InvalidSubnetID.NotFound": Meaning(
         kind=ResourceNotFound,
-        reason="SubnetResolutionFailed",
+        reason=reasons.SUBNET_RESOLUTION_FAILED,
         remedy="the EC2NodeClass selects again within a minute",
     ),
     "InvalidGroup.NotFound": _ABSENT,
@@ -190,7 +194,7 @@ SAID: Final = (
         "Not authorized for images",
         Meaning(
             kind=errors.Denied,
-            reason="AMIAuthorizationFailure",
+            reason=reasons.AMI_AUTHORIZATION_FAILURE,
             remedy="have the owner of the image share it with this account",
         ),
     ),
@@ -199,7 +203,7 @@ SAID: Final = (
         "Not authorized for images",
         Meaning(
             kind=errors.Denied,
-            reason="AMIAuthorizationFailure",
+            reason=reasons.AMI_AUTHORIZATION_FAILURE,
             remedy="have the owner of the image share it with this account",
         ),
     ),
@@ -208,7 +212,7 @@ SAID: Final = (
         "belong to different networks",
         Meaning(
             kind=errors.LaunchRefused,
-            reason="SecurityGroupSubnetVPCMismatch",
+            reason=reasons.VPC_MISMATCH,
             remedy="select security groups and subnets of one VPC in the EC2NodeClass",
         ),
     ),
@@ -217,7 +221,7 @@ SAID: Final = (
         "Invalid IAM Instance Profile name",
         Meaning(
             kind=errors.LaunchRefused,
-            reason="InstanceProfileNameInvalid",
+            reason=reasons.INSTANCE_PROFILE_NAME_INVALID,
             remedy="name an instance profile that exists; one just made takes IAM some seconds",
         ),
     ),
@@ -226,7 +230,7 @@ SAID: Final = (
         "not eligible for Free Tier",
         Meaning(
             kind=errors.LaunchRefused,
-            reason="FreeTierIneligible",
+            reason=reasons.FREE_TIER_INELIGIBLE,
             remedy="upgrade the account's plan, or allow only types of the Free Tier in the NodePool",
         ),
     ),
@@ -235,7 +239,7 @@ SAID: Final = (
         "User data is limited to",
         Meaning(
             kind=errors.LaunchRefused,
-            reason="UserDataSizeLimitExceeded",
+            reason=reasons.USER_DATA_TOO_LONG,
             remedy="shorten spec.userData of the EC2NodeClass: 16384 bytes with what is added",
         ),
     ),
@@ -287,11 +291,11 @@ def translate(asked: str, error: Exception) -> errors.CloudError:
         return errors.Denied(
             f"{asked}: {error}. Give the ServiceAccount an IAM role (eks.amazonaws.com/role-arn), "
             "or set AWS_PROFILE or AWS_ACCESS_KEY_ID",
-            reason="Unauthorized",
+            reason=reasons.UNAUTHORIZED,
         )
     if isinstance(error, exceptions.ParamValidationError):
         return errors.LaunchRefused(f"{asked}: {error}", code="ParamValidation")
-    return errors.Unreachable(f"{asked}: {error}", reason="InternalError")
+    return errors.Unreachable(f"{asked}: {error}", reason=reasons.INTERNAL_ERROR)
 
 
 def of_code(

@@ -10,18 +10,20 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Final, cast
 
+from daiku import reasons
 from daiku.api import wire_kubelet
 from daiku.cloud.aws.answers import part, words
 from daiku.cloud.aws.families import Family
 from daiku.model import units
+from daiku.reason import Reason
 
 Json = Mapping[str, Any]
-Problem = tuple[str, str]
+Problem = tuple[Reason, str]
 """(reason of the condition, sentence)."""
 
-INVALID: Final = "InvalidKubeletConfiguration"
-UNSUPPORTED: Final = "UnsupportedKubeletConfiguration"
-EXPRESSIONS_DISABLED: Final = "KubeletExpressionsDisabled"
+INVALID: Final = reasons.INVALID_KUBELET
+UNSUPPORTED: Final = reasons.UNSUPPORTED_KUBELET
+EXPRESSIONS_DISABLED: Final = reasons.KUBELET_EXPRESSIONS_DISABLED
 
 MAPPED: Final = frozenset(
     {

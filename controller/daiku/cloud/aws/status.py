@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from daiku import reasons
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import (
     aliases,
@@ -31,6 +32,7 @@ from daiku.model import labels
 from daiku.model.condition import Condition, Status
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirements
+from daiku.reason import Reason
 
 FINALIZER: Final = f"{PREFIX}termination"
 
@@ -118,7 +120,7 @@ def release(provider: AwsProvider, found: NodeClass) -> None:
 
 def not_released(error: cloud_errors.CloudError, generation: int) -> Condition:
     """What a class says that is being deleted while AWS refuses to remove what was made for it."""
-    return _stamped(_no("Ready", "NotReleased", f"waits to be deleted: {error}"), generation)
+    return _stamped(_no("Ready", reasons.NOT_RELEASED, f"waits to be deleted: {error}"), generation)
 
 
 def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
@@ -126,11 +128,11 @@ def _amis(provider: AwsProvider, found: NodeClass, now: datetime) -> Part:
     try:
         resolved = images.resolve(provider.parameters, terms, provider.cluster().version, now)
     except aliases.UnsupportedAlias as error:
-        return {"amis": []}, _no("AMIsReady", "UnsupportedAlias", str(error))
+        return {"amis": []}, _no("AMIsReady", reasons.UNSUPPORTED_ALIAS, str(error))
     if not resolved:
         return {"amis": []}, _no(
             "AMIsReady",
-            "AMINotFound",
+            reasons.AMI_NOT_FOUND,
             f"amiSelectorTerms {_terms(terms)} select no image: change the terms",
         )
     listed = [
@@ -163,7 +165,7 @@ def _subnets(provider: AwsProvider, found: NodeClass) -> Part:
     if not resolved:
         return {"subnets": []}, _no(
             "SubnetsReady",
-            "SubnetsNotFound",
+            reasons.SUBNETS_NOT_FOUND,
             f"subnetSelectorTerms {_terms(terms)} select no subnet of {provider.session.region}: tag the private "
             "subnets so, or change the terms",
         )
@@ -181,7 +183,7 @@ def _groups(provider: AwsProvider, found: NodeClass) -> Part:
     if not resolved:
         return {"securityGroups": []}, _no(
             "SecurityGroupsReady",
-            "SecurityGroupsNotFound",
+            reasons.SECURITY_GROUPS_NOT_FOUND,
             f"securityGroupSelectorTerms {_terms(terms)} select no security group of {provider.session.region}: "
             "tag the nodes' group so, or change the terms",
         )
@@ -202,12 +204,12 @@ def _group(provider: AwsProvider, found: NodeClass) -> tuple[str | None, Conditi
         known = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
         if known is not None and not isinstance(error, cloud_errors.Denied):
             return kept, known
-        return kept, _no(kind, "PlacementGroupResolutionFailed", str(error))
+        return kept, _no(kind, reasons.PLACEMENT_GROUP_RESOLUTION_FAILED, str(error))
     if group is None:
         wanted = selector.get("id") or selector.get("name")
         return None, _no(
             kind,
-            "PlacementGroupNotFound",
+            reasons.PLACEMENT_GROUP_NOT_FOUND,
             f"placementGroupSelector names {wanted!r}, of which {provider.session.region} has none that is "
             "available: create it, or name another",
         )
@@ -220,7 +222,7 @@ def _profile(provider: AwsProvider, found: NodeClass) -> Part:
     except errors.ResourceNotFound as error:
         return {}, _no(
             "InstanceProfileReady",
-            "RoleNotFound",
+            reasons.ROLE_NOT_FOUND,
             f"spec.role {found.spec.get('role')!r}: {error}. Create the role, or name one that exists",
         )
     return {"instanceProfile": name}, _yes("InstanceProfileReady")
@@ -236,7 +238,7 @@ def _tried(kind: str, found: NodeClass, fields: Sequence[str], part: Callable[[]
         if known is not None and kept and not lasting:
             # AWS did not answer this time; what it said before still holds.
             return kept, known
-        return kept, _no(kind, error.code or type(error).__name__, str(error))
+        return kept, _no(kind, _word(error), str(error))
 
 
 def _validation(
@@ -253,16 +255,16 @@ def _validation(
     if waiting:
         status: Status = "False" if any(c.status == "False" for c in waiting) else "Unknown"
         names = ", ".join(c.type for c in waiting)
-        return _no(kind, "DependenciesNotReady", f"waits for {names}", status)
+        return _no(kind, reasons.DEPENDENCIES_NOT_READY, f"waits for {names}", status)
     if not provider.options.dry_run:
         return _yes(kind)
     try:
         refusal = provider.trials.verdict(_case(provider, found, pools))
     except cloud_errors.LaunchRefused as error:
-        return _no(kind, error.code or "LaunchRefused", str(error))
+        return _no(kind, _word(error), str(error))
     except cloud_errors.CloudError as error:
         before = next((c for c in found.conditions if c.type == kind and c.status == "True"), None)
-        return before or _no(kind, error.code or type(error).__name__, str(error), "Unknown")
+        return before or _no(kind, _word(error), str(error), "Unknown")
     return _yes(kind) if refusal is None else _no(kind, *refusal)
 
 
@@ -286,9 +288,11 @@ def _ready(known: Sequence[Condition]) -> Condition:
     bad = [c for c in known if c.status != "True"]
     if not bad:
         return _yes("Ready")
-    why = "; ".join(c.message for c in bad if c.reason != "DependenciesNotReady")
+    why = "; ".join(c.message for c in bad if c.reason != reasons.DEPENDENCIES_NOT_READY)
     return _no(
-        "Ready", "UnhealthyDependents", f"{', '.join(f'{c.type}={c.status}' for c in bad)}: {why}"
+        "Ready",
+        reasons.UNHEALTHY_DEPENDENTS,
+        f"{', '.join(f'{c.type}={c.status}' for c in bad)}: {why}",
     )
 
 
@@ -296,9 +300,14 @@ def _yes(kind: str) -> Condition:
     return Condition(type=kind, status="True", reason=kind)
 
 
-def _no(kind: str, reason: str, message: str, status: Status = "False") -> Condition:
+def _no(kind: str, reason: Reason, message: str, status: Status = "False") -> Condition:
     letters = "".join(c if c.isalnum() else "_" for c in reason)
     return Condition(type=kind, status=status, reason=letters, message=message)
+
+
+def _word(error: cloud_errors.CloudError) -> Reason:
+    """AWS's own code; ours for the kind of error when it gave none."""
+    return Reason(error.code or type(error).__name__)
 
 
 def _stamped(condition: Condition, generation: int) -> Condition:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from daiku import reasons
 from daiku.cloud import errors as cloud_errors
 from daiku.cloud.aws import (
     compatibility,
@@ -33,6 +34,7 @@ from daiku.lifecycle.node_class_drift import HASH, HASH_VERSION, RESOLVED_GROUP
 from daiku.model import labels
 from daiku.model.nodeclass import NodeClass
 from daiku.model.requirements import Requirements
+from daiku.reason import Reason
 
 VERDICT_FOR: Final = timedelta(minutes=30)
 REFUSAL_FOR: Final = timedelta(minutes=10)
@@ -55,7 +57,13 @@ RESOLVED: Final = ("amis", "securityGroups", "subnets")
 OURS: Final = frozenset({HASH, HASH_VERSION, RESOLVED_GROUP})
 """Annotations that a person does not write to have a class tried again."""
 
-Verdict = tuple[str, str] | None
+AUTH_CHECKS: Final[Mapping[str, Reason]] = {
+    "CreateLaunchTemplate": reasons.CREATE_TEMPLATE_DENIED,
+    "CreateFleet": reasons.CREATE_FLEET_DENIED,
+    "RunInstances": reasons.RUN_INSTANCES_DENIED,
+}
+"""Call that is tried -> what the class says when it is not permitted."""
+Verdict = tuple[Reason, str] | None
 """(reason, sentence) of a no; None: EC2 would."""
 
 
@@ -231,7 +239,7 @@ def _bootless(case: Case) -> Verdict:
         "a NodePool of the class"
     )
     remedy = "select images of an architecture that the NodePools allow, or ask less of the machine"
-    return "NoInstanceTypes", f"{found}: {remedy}"
+    return reasons.NO_INSTANCE_TYPES, f"{found}: {remedy}"
 
 
 def _is_for(image: node_class.Image, architecture: str) -> bool:
@@ -263,26 +271,26 @@ def _refusal(name: str, error: cloud_errors.CloudError, found: NodeClass) -> Ver
     text = str(error)
     if isinstance(error, cloud_errors.Denied):
         return (
-            f"{name}AuthCheckFailed",
+            AUTH_CHECKS[name],
             f"Controller isn't authorized to call ec2:{name}: {_who_denies(text)} ({error.code}: {text})",
         )
     if PROFILE_MISSING in text:
         if found.spec.get("instanceProfile"):
             given = found.spec["instanceProfile"]
             return (
-                "InstanceProfileNotFound",
+                reasons.INSTANCE_PROFILE_NOT_FOUND,
                 f"spec.instanceProfile {given!r} is not known to EC2 ({error.code}): create it, or name another",
             )
         # The profile that we just made is not known everywhere yet.
         raise cloud_errors.Unreachable(text, code=error.code)
     if TOO_LONG in text:
         return (
-            "UserDataSizeLimitExceeded",
+            reasons.USER_DATA_TOO_LONG,
             f"spec.userData is too long for EC2 ({error.code}): shorten it",
         )
     if error.code.startswith(WRONG):
         return (
-            "LaunchRefused",
+            reasons.LAUNCH_REFUSED,
             f"EC2 would refuse every machine of this class ({error.code}): {text}",
         )
     return None

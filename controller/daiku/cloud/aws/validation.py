@@ -9,9 +9,11 @@ Source: Karpenter's validation of EC2NodeClasses, in its order.
 from collections.abc import Iterator
 from typing import Final
 
+from daiku import reasons
 from daiku.cloud.aws import kubelet, node_class, user_data
 from daiku.cloud.aws.answers import part
 from daiku.model.nodeclass import NodeClass
+from daiku.reason import Reason
 
 OURS: Final = (
     "eks:eks-cluster-name",
@@ -23,11 +25,11 @@ OURS: Final = (
 CLUSTER_TAG: Final = "kubernetes.io/cluster"
 
 
-def problems(found: NodeClass) -> list[tuple[str, str]]:
+def problems(found: NodeClass) -> list[tuple[Reason, str]]:
     """Why no machine can be made from it: (reason, sentence) pairs; empty when one can."""
     family = node_class.family(found)
     made = kubelet.problems(node_class.kubelet(found), family)
-    made.extend(("TagValidationFailed", sentence) for sentence in _tags(found))
+    made.extend((reasons.TAG_VALIDATION_FAILED, sentence) for sentence in _tags(found))
     users = user_data.problem(family.name, str(found.spec.get("userData") or ""))
     return [*made, users] if users else made
 

@@ -5,7 +5,9 @@ The counts of the finished solve are read: where they stand is what the class ra
 
 from collections.abc import Iterator
 
+from daiku import reasons
 from daiku.model import labels
+from daiku.reason import Reason
 from daiku.report import Blocker
 from daiku.scheduling import blockers
 from daiku.scheduling.topology.place import Placer
@@ -28,7 +30,9 @@ def of_class(placer: Placer, row: int, own: tuple[Blocker, ...]) -> tuple[Blocke
         return own
     found = [*_near(placer, row), *_spread(placer, row), *_apart(placer, row)]
     # Where a new node would do, what withholds it is the nearer cause.
-    nearer = [b for b in own if b.reason == "LimitExceeded"] if _would_do(placer, row) else []
+    nearer = (
+        [b for b in own if b.reason == reasons.LIMIT_EXCEEDED] if _would_do(placer, row) else []
+    )
     return (*nearer, *found) or own
 
 
@@ -51,7 +55,9 @@ def _near(placer: Placer, row: int) -> Iterator[Blocker]:
             else:
                 offered = f"such pods are in {_where(placer, index)}, where there is no room for it"
             yield _blocker(
-                "PodAffinityNotMet", f"a pod that its affinity matches in its {key}", offered
+                reasons.POD_AFFINITY_NOT_MET,
+                f"a pod that its affinity matches in its {key}",
+                offered,
             )
 
 
@@ -61,7 +67,7 @@ def _spread(placer: Placer, row: int) -> Iterator[Blocker]:
         asked = f"spread over {counter.key} maxSkew {rule.spread.max_skew}"
         if rule.spread.min_domains > 1:
             asked += f" minDomains {rule.spread.min_domains}"
-        yield _blocker("TopologySpreadNotMet", asked, _skew(placer, row, rule))
+        yield _blocker(reasons.TOPOLOGY_SPREAD_NOT_MET, asked, _skew(placer, row, rule))
 
 
 def _skew(placer: Placer, row: int, rule: SpreadRule) -> str:
@@ -100,7 +106,7 @@ def _apart(placer: Placer, row: int) -> Iterator[Blocker]:
         if counter.sort == "port":
             port = counter.what
             yield _blocker(
-                "HostPortTaken",
+                reasons.HOST_PORT_TAKEN,
                 f"host port {getattr(port, 'port', '')}",
                 "it is taken wherever the pod could be",
             )
@@ -111,7 +117,7 @@ def _apart(placer: Placer, row: int) -> Iterator[Blocker]:
                 else "no pod whose anti-affinity matches it"
             )
             yield _blocker(
-                "PodAntiAffinityNotMet",
+                reasons.POD_ANTI_AFFINITY_NOT_MET,
                 f"{words} in its {counter.key}",
                 f"such pods are in {_where(placer, index)}",
             )
@@ -130,5 +136,5 @@ def _names(placer: Placer, position: int) -> dict[int, str]:
     return {number: value for value, number in placer.ledger.numbers[position].items()}
 
 
-def _blocker(reason: str, asked: str, offered: str) -> Blocker:
+def _blocker(reason: Reason, asked: str, offered: str) -> Blocker:
     return Blocker(nodepool="", reason=reason, asked=asked, offered=offered)

@@ -8,9 +8,11 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from daiku import reasons
 from daiku.cloud import errors
 from daiku.cloud.aws.user_data import al2, al2023, bottlerocket, windows
 from daiku.cloud.aws.user_data.boot import Boot, Malformed, node_labels
+from daiku.reason import Reason
 
 __all__ = ["BYTES_MAX", "Boot", "Malformed", "node_labels", "problem", "render", "text"]
 
@@ -66,15 +68,15 @@ def text(boot: Boot) -> str:
     return RENDERERS[boot.family](boot)
 
 
-def problem(family: str, users: str) -> tuple[str, str] | None:
+def problem(family: str, users: str) -> tuple[Reason, str] | None:
     """(reason, sentence) when no machine of this family can be told `users`."""
     if len(users.encode()) > BYTES_MAX:
         return (
-            "UserDataSizeLimitExceeded",
+            reasons.USER_DATA_TOO_LONG,
             f"spec.userData has {len(users.encode())} bytes; EC2 takes {BYTES_MAX} with ours: shorten it",
         )
     try:
         CHECKS.get(family, str)(users)
     except Malformed as error:
-        return "InvalidUserData", f"spec.userData: {error}"
+        return reasons.INVALID_USER_DATA, f"spec.userData: {error}"
     return None
