@@ -1,37 +1,45 @@
-"""What the controller would do with a set of objects: its own decision, made once, without a cluster.
+"""What the controller would do with a set of objects: its own `tick`, told of them, and its commands in words.
 
-The objects go through the same `Cluster`, problem, solver, limits and audit as in the live loop; only waiting is left
-out: no batch has to close, and a pod without a node counts as pending although no scheduler has said so.
+Static NodePools get their nodes in a first tick, as they do while a batch of pods is open; a second one, with the batch
+closed, plans for the pods. A pod without a node counts as pending although no scheduler has said so.
+
+What a live controller knows and no object says is not known here: which launches failed a moment ago, and which pods
+were planned before. Nor is anything carried out: a plan of more than `commands_in_flight_max` nodes is begun in parts
+there, and what is left is planned anew for each.
 Not here: reading files (`api.configuration`), saying it to people (`cli`).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from daiku import events, reasons, static_nodes
+from daiku import events
 from daiku.commands import CreateNodeClaim
 from daiku.disruption import candidates, payback, repack, repacking
 from daiku.disruption.ground import Ground
 from daiku.disruption.repack import Repack
 from daiku.events import Object
+from daiku.lifecycle import launch
 from daiku.model import labels, resources, workload
-from daiku.model.instance_type import Catalogue
+from daiku.model.instance_type import Catalogue, LaunchOption
 from daiku.model.node import Node
+from daiku.model.nodeclaim import NodeClaim
 from daiku.model.pod import Pod
 from daiku.model.workload import Workload
-from daiku.report import Blocker, Unschedulable
-from daiku.scheduling import audit, claims, expected, limits, prices, problem, solver, whatif
+from daiku.provisioning import static
+from daiku.report import Unschedulable
+from daiku.scheduling import expected, prices, whatif
 from daiku.scheduling.packer.effort import Stop
-from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
+from daiku.tick import tick
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""When a forecast is made. Nothing in it depends on the time, so that equal input gives equal output."""
+"""When a forecast is made of objects that tell no time."""
 _OBJECTIONS_MOST: Final = 5
 """Audit findings that are shown; one is enough to distrust a plan."""
 
@@ -42,7 +50,7 @@ class PlannedNode:
 
     nodepool: str
     instance_types: tuple[str, ...]
-    """Every type that would do, cheapest first. Never empty."""
+    """What its launch would be given, cheapest first. Never empty."""
     capacity_type: str
     """What would be bought: reserved, spot or on-demand."""
     zones: tuple[str, ...]
@@ -89,13 +97,15 @@ class Forecast:
     notes: tuple[str, ...]
     repack: Repack | None = None
     """How the nodes of the input could be repacked; None when that was not asked."""
+    later: tuple[str, ...] = ()
+    """Pods that are decided on only once nodes are there that come first."""
     objections: tuple[str, ...] = ()
-    """What the audit has against the plan; the live controller would not carry these parts out."""
+    """What the audit has against the plan; these parts are not carried out, and not among the nodes."""
 
     @property
     def is_sound(self) -> bool:
         """Every pod has a place, and nothing speaks against any of the places."""
-        return not (self.unschedulable or self.objections)
+        return not (self.unschedulable or self.later or self.objections)
 
     @property
     def placements(self) -> dict[str, str]:
@@ -130,6 +140,7 @@ def forecast(
     catalogue: Catalogue,
     settings: Settings,
     *,
+    now: datetime | None = None,
     repacked: bool = False,
     stop: Stop | None = None,
 ) -> Forecast:
@@ -139,42 +150,92 @@ def forecast(
         objects: Pods, nodes, NodePools and whatever else is watched; one of each kind and key.
         catalogue: What can be bought, for the node classes of the NodePools.
         settings: How to decide.
+        now: The time; None: that of the last thing that `objects` tell, so that equal input gives equal output.
         repacked: Whether to say how the nodes of the input could be repacked.
         stop: Asked now and then whether what is best so far must do.
     """
-    static_notes: list[str] = []
-    static = static_nodes.missing(objects, catalogue, settings, static_notes)
-    objects = [*objects, *(node for node, _ in static.values())]
-    snapshot = _snapshot(objects, catalogue, settings)
-    pods = snapshot.provisionable
-    asked = problem.build(pods, snapshot, catalogue, preference_policy=settings.preference_policy)
-    solved = solver.solve(
-        asked,
-        per_node_usd_per_hour=settings.per_node_cost_usd_per_hour,
-        min_values_policy=settings.min_values_policy,
-        stop=stop,
-    )
-    made = _creations(solved, snapshot, catalogue, settings)
-    allowed = {
-        creation.node_claim.meta.name: True
-        for creation in limits.within([creation for _, creation in made], snapshot, catalogue)
-    }
-    kept = [(n, c) for n, c in made if c.node_claim.meta.name in allowed]
-    refused = [n for n, c in made if c.node_claim.meta.name not in allowed]
-    existing = _existing(solved.placements, pods, snapshot, catalogue)
-    stood = [_static(e, static[e.name][1]) for e in existing if e.name in static]
+    settings = replace(settings, commands_in_flight_max=sys.maxsize)
+    found = _decide(objects, catalogue, settings, now or _last_told(objects), stop)
+    snapshot = found.snapshot
+    pods = {each.meta.key: each for each in objects if isinstance(each, Pod)}
+    on: dict[str, list[Pod]] = {}
+    for key, name in sorted(found.placements.items()):
+        on.setdefault(name, []).append(pods[key])
+    buyer = _Buyer(snapshot, catalogue, settings)
+    bought = {name: buyer.planned(claim, on.get(name, ())) for name, claim in found.made.items()}
+    new = {name: node for name, node in bought.items() if node is not None}
+    given_up = [_given_up(found.made[name]) for name in bought if name not in new]
+    known = prices.in_any_class(catalogue)
+    homeless = {pod: True for each in found.unschedulable for pod in each.pods}
+    planned = [pod.meta.key for pod in snapshot.provisionable]
+    later = tuple(p for p in planned if not (p in found.placements or p in homeless))
     return Forecast(
-        new_nodes=_sorted([*_planned([node for node, _ in kept], catalogue), *stood]),
-        existing_nodes=tuple(each for each in existing if each.name not in static),
-        unschedulable=(*solved.unschedulable, *map(_over_limit, refused)),
-        workloads={pod.meta.key: workload.of(pod.meta) for pod in pods},
+        new_nodes=tuple(sorted(new.values(), key=_rank)),
+        existing_nodes=tuple(
+            _existing_node(each, on.get(each.name, ()), known, catalogue)
+            for each in snapshot.state_nodes
+            if each.name not in found.made
+        ),
+        unschedulable=found.unschedulable,
+        later=later,
+        workloads={key: workload.of(pods[key].meta) for key in (*planned, *found.placements)},
         # Nodes that are ordered whatever pods ask for cannot be saved.
-        lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour
-        + sum(n.usd_per_hour for n in stood),
-        notes=(*static_notes, *_left_out(objects, snapshot)),
+        lower_bound_usd_per_hour=found.lower_bound_usd_per_hour
+        + sum(node.usd_per_hour for node in new.values() if _is_static(node.nodepool, snapshot)),
+        notes=(*_unbuyable(snapshot, catalogue, settings), *_left_out(objects, snapshot, later)),
         repack=_repack(snapshot, catalogue, settings, stop) if repacked else None,
-        objections=_objections([creation for _, creation in kept], solved, snapshot, catalogue),
+        objections=_objections([*found.objections, *given_up]),
     )
+
+
+@dataclass(slots=True)
+class _Decided:
+    """What ticks decided about pods, one after the other."""
+
+    snapshot: Snapshot
+    """Of the last one."""
+    made: dict[str, NodeClaim] = field(default_factory=dict[str, NodeClaim])
+    placements: dict[str, str] = field(default_factory=dict[str, str])
+    unschedulable: tuple[Unschedulable, ...] = ()
+    lower_bound_usd_per_hour: float = 0.0
+    objections: list[str] = field(default_factory=list[str])
+
+
+def _decide(
+    objects: Sequence[Object],
+    catalogue: Catalogue,
+    settings: Settings,
+    now: datetime,
+    stop: Stop | None,
+) -> _Decided:
+    """Tick when the batch of pods opens, if anything is decided then, and when it is closed for sure."""
+    believed = cluster([*map(_as_pending, objects)], catalogue, settings)
+    found = _Decided(believed.snapshot(now))
+    opens = [now] if any(pool.replicas is not None for pool in found.snapshot.node_pools) else []
+    for at in (*opens, now + settings.batch_max):
+        found.snapshot = _with_arrivals(believed.snapshot(at), now)
+        plan = tick(
+            found.snapshot,
+            catalogue,
+            settings,
+            at,
+            # What else could be found about nodes that run is not asked here.
+            lambda: True,
+            hurry=stop or (lambda: False),
+        )
+        for command in plan.commands:
+            # One that replaces a node is part of a disruption.
+            if isinstance(command, CreateNodeClaim) and command.reason == "provisioned":
+                found.made[command.node_claim.meta.name] = command.node_claim
+                believed.begin(command, at)
+                believed.apply(events.Seen(command.node_claim))
+        believed.planned(plan.report, at)
+        # Who was planned first is placed anew by each tick; what was bought for it stays the same.
+        found.placements = {**plan.report.placements, **found.placements}
+        found.unschedulable = plan.report.unschedulable
+        found.lower_bound_usd_per_hour += plan.report.lower_bound_usd_per_hour
+        found.objections += plan.report.notes
+    return found
 
 
 def cluster(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Cluster:
@@ -190,41 +251,77 @@ def cluster(objects: Sequence[Object], catalogue: Catalogue, settings: Settings)
     return made
 
 
-def _snapshot(objects: Sequence[Object], catalogue: Catalogue, settings: Settings) -> Snapshot:
-    pending = [
-        replace(each, unschedulable=True)
-        if isinstance(each, Pod) and not each.node_name and not each.is_finished
-        else each
+def _as_pending(found: Object) -> Object:
+    if isinstance(found, Pod) and not found.node_name and not found.is_finished:
+        return replace(found, unschedulable=True)
+    return found
+
+
+def _with_arrivals(snapshot: Snapshot, opened: datetime) -> Snapshot:
+    """The same once a batch is closed, as if its pods had been seen when they were made, `opened` at the latest."""
+    if snapshot.at <= opened:
+        return snapshot
+    made = {pod.meta.key: min(pod.meta.created or opened, opened) for pod in snapshot.waiting}
+    return replace(snapshot, arrivals={key: made[key] for key in snapshot.arrivals})
+
+
+def _last_told(objects: Sequence[Object]) -> datetime:
+    """The latest time that any of the objects tells of itself."""
+    times = [at for each in objects for at in (each.meta.created, each.meta.deleted) if at]
+    times += [
+        condition.last_transition
         for each in objects
+        if isinstance(each, NodeClaim)
+        for condition in each.conditions
+        if condition.last_transition
     ]
-    return cluster(pending, catalogue, settings).snapshot(AT)
+    return max(times, default=AT)
 
 
-def _creations(
-    solved: Solution, snapshot: Snapshot, catalogue: Catalogue, settings: Settings
-) -> list[tuple[NewNode, CreateNodeClaim]]:
-    """Each new node with the command that the live controller would give for it."""
-    given = {ref: claims.given_labels(types) for ref, types in catalogue.instance_types.items()}
-    taken = dict.fromkeys(snapshot.by_name)
-    made: list[tuple[NewNode, CreateNodeClaim]] = []
-    for ordinal, node in enumerate(solved.new_nodes):
-        ref = node.pool.template.node_class
-        creation = claims.create(
-            node,
-            catalogue.instance_types[ref],
-            settings,
-            AT,
-            given=given[ref],
-            taken=taken,
-            purpose=str(ordinal),
+class _Buyer:
+    """NodeClaims as the nodes that their launches would buy."""
+
+    def __init__(self, snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> None:
+        self._snapshot, self._catalogue, self._settings = snapshot, catalogue, settings
+        self._allocatable = {
+            (ref, each.name): each.allocatable
+            for ref, types in catalogue.instance_types.items()
+            for each in types
+        }
+        self._options: dict[object, tuple[LaunchOption, ...]] = {}
+        """Most NodeClaims of a plan are alike, and each could be one of a thousand types."""
+
+    def planned(self, claim: NodeClaim, pods: Sequence[Pod]) -> PlannedNode | None:
+        """The node that a NodeClaim becomes if the cloud has what is cheapest; None when nothing can be launched."""
+        asked = claim.node_class, claim.requirements, tuple(sorted(claim.requests.items()))
+        if asked not in self._options:
+            self._options[asked] = launch.options(
+                claim, self._snapshot, self._catalogue, self._settings
+            )
+        options = self._options[asked]
+        if not options:
+            return None
+        return PlannedNode(
+            nodepool=claim.nodepool,
+            instance_types=tuple(dict.fromkeys(each.instance_type for each in options)),
+            capacity_type=options[0].capacity_type,
+            zones=tuple(sorted(dict.fromkeys(each.zone for each in options))),
+            pods=tuple(pod.meta.key for pod in pods),
+            requests=claim.requests or resources.add(*(pod.requests for pod in pods)),
+            allocatable=self._allocatable[claim.node_class, options[0].instance_type],
+            usd_per_hour=options[0].price_usd_per_hour,
         )
-        taken[creation.node_claim.meta.name] = None
-        made.append((node, creation))
-    return made
+
+
+def _rank(node: PlannedNode) -> tuple[str, str, str, tuple[str, ...]]:
+    return node.nodepool, node.instance_types[0], node.capacity_type, node.pods
 
 
 def _repack(
-    snapshot: Snapshot, catalogue: Catalogue, settings: Settings, stop: Stop | None
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    settings: Settings,
+    stop: Stop | None,
 ) -> Repack:
     """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
     ground = Ground(
@@ -233,71 +330,16 @@ def _repack(
         settings=settings,
         placements={},
         moves=(),
-        now=AT,
+        now=snapshot.at,
     )
     world = whatif.prepare(snapshot, catalogue, settings, {}, stop=stop)
-    found, _ = candidates.find(snapshot, {}, {}, AT)
+    found, _ = candidates.find(snapshot, {}, {}, snapshot.at)
     by_node = {c.state_node.name: c for c in found}
     return repack.search(
         world,
         payback.movable(found, world, snapshot, None),
         stop=stop,
         allows=lambda step: repacking.is_worth_it(step, by_node, ground),
-    )
-
-
-def _planned(nodes: Sequence[NewNode], catalogue: Catalogue) -> list[PlannedNode]:
-    known = {
-        (ref, t.name): t.allocatable
-        for ref, types in catalogue.instance_types.items()
-        for t in types
-    }
-    return [
-        PlannedNode(
-            nodepool=node.pool.meta.name,
-            instance_types=tuple(t.name for t in node.types),
-            capacity_type=node.capacity_types[0],
-            zones=node.zones,
-            pods=node.pods,
-            requests=node.requests,
-            allocatable=known[node.pool.template.node_class, node.types[0].name],
-            usd_per_hour=node.usd_per_hour,
-        )
-        for node in nodes
-    ]
-
-
-def _static(found: ExistingNode, usd_per_hour: float) -> PlannedNode:
-    """A node of a static NodePool, with the pods that found room on it."""
-    return PlannedNode(
-        nodepool=found.nodepool,
-        instance_types=(found.instance_type,),
-        capacity_type=found.capacity_type,
-        zones=(found.zone,),
-        pods=found.added,
-        requests=found.requests,
-        allocatable=found.allocatable,
-        usd_per_hour=usd_per_hour,
-    )
-
-
-def _sorted(nodes: Sequence[PlannedNode]) -> tuple[PlannedNode, ...]:
-    return tuple(
-        sorted(nodes, key=lambda n: (n.nodepool, n.instance_types[0], n.capacity_type, n.pods))
-    )
-
-
-def _existing(
-    placements: Mapping[str, str], pods: Sequence[Pod], snapshot: Snapshot, catalogue: Catalogue
-) -> tuple[ExistingNode, ...]:
-    added: dict[str, list[Pod]] = {}
-    for pod in pods:
-        if pod.meta.key in placements:
-            added.setdefault(placements[pod.meta.key], []).append(pod)
-    known = prices.in_any_class(catalogue)
-    return tuple(
-        _existing_node(state_node, added.get(state_node.name, []), known, catalogue)
-        for state_node in snapshot.state_nodes
     )
 
 
@@ -324,18 +366,19 @@ def _existing_node(
     )
 
 
-def _over_limit(node: NewNode) -> Unschedulable:
-    """The pods of a node that its NodePool's limits refuse after all."""
-    blocker = Blocker(
-        nodepool=node.pool.meta.name,
-        reason=reasons.LIMIT_EXCEEDED,
-        asked="one more node",
-        offered="the nodes planned before it use the limits up",
-    )
-    return Unschedulable(pods=node.pods, blockers=(blocker,))
+def _unbuyable(snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> Iterator[str]:
+    """Static NodePools that cannot have their nodes."""
+    for pool in snapshot.node_pools if settings.is_on(static.GATE) else ():
+        if pool.replicas and not static.can_be_had(pool, snapshot, catalogue):
+            yield f"NodePool {pool.meta.name}: nothing that it allows can be bought"
 
 
-def _left_out(objects: Sequence[Object], snapshot: Snapshot) -> list[str]:
+def _is_static(nodepool: str, snapshot: Snapshot) -> bool:
+    pool = snapshot.node_pool(nodepool)
+    return pool is not None and pool.replicas is not None
+
+
+def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str]) -> list[str]:
     """What the input holds and the plan does not count on."""
     names = {each.meta.name: True for each in objects if isinstance(each, Node)}
     pods = [each for each in objects if isinstance(each, Pod) and not each.is_finished]
@@ -352,18 +395,33 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot) -> list[str]:
         notes.append(
             f"pods for which kube-scheduler makes room itself, not planned: {len(nominated)}"
         )
+    unclaimed = [
+        each.name
+        for each in snapshot.state_nodes
+        if each.claim is None and _is_static(each.nodepool, snapshot)
+    ]
+    if unclaimed:
+        notes.append(
+            f"nodes of static NodePools without a NodeClaim in the input, not counted as theirs: {len(unclaimed)}, "
+            f"such as {unclaimed[0]}"
+        )
+    if later:
+        notes.append(
+            f"pods that the controller decides on once the nodes before them are made or opened: {len(later)}, "
+            f"such as {later[0]}"
+        )
     return notes
 
 
-def _objections(
-    creations: Sequence[CreateNodeClaim],
-    solved: Solution,
-    snapshot: Snapshot,
-    catalogue: Catalogue,
-) -> tuple[str, ...]:
+def _given_up(claim: NodeClaim) -> str:
+    return (
+        f"NodePool {claim.nodepool}: a NodeClaim that no launch could satisfy, and that would be given up: "
+        f"{claim.requirements}"
+    )
+
+
+def _objections(found: Sequence[str]) -> tuple[str, ...]:
     """What the audit has against the plan, the first few of it."""
-    made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
-    found = audit.audit(creations, solved.homes(made), snapshot, catalogue)
-    shown = tuple(f"audit, rule {v.rule}: {v.message}" for v in found[:_OBJECTIONS_MOST])
-    more = len(found) - len(shown)
-    return (*shown, f"audit: {more} more objections") if more else shown
+    more = len(found) - _OBJECTIONS_MOST
+    shown = tuple(found[:_OBJECTIONS_MOST])
+    return (*shown, f"audit: {more} more objections") if more > 0 else shown

@@ -28,7 +28,7 @@ Examples:
   daiku plan --from manifests/ --from 'more/*.json' --nodepools pools.yaml
   kubectl kustomize overlays/prod | daiku plan --from - --nodepools pools.yaml
   helm template my-chart | daiku plan --from - --nodepools pools.yaml
-  kubectl get deploy,sts,jobs,ds,pods,nodes -A -o json | daiku plan --from -
+  kubectl get deploy,sts,jobs,ds,pods,nodes,nodeclaims -A -o json | daiku plan --from -
   daiku snapshot -o now.json && daiku plan --from now.json
   daiku plan --from now.json --against pools.yaml --format markdown
 

@@ -80,7 +80,7 @@ def _add(
         made.wakes += [hold.until] if hold.until is not None else []
         return
     problem = pool.invalid or readiness.node_class_problem(pool, snapshot)
-    if wanted <= 0 or problem or not _can_be_had(pool, snapshot, catalogue):
+    if wanted <= 0 or problem or not can_be_had(pool, snapshot, catalogue):
         made.wakes.append(now + _RETRY)
         return
     given = claims.given_labels(catalogue.instance_types[pool.template.node_class])
@@ -91,10 +91,10 @@ def _add(
         made.commands.append(creation)
 
 
-def _can_be_had(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> bool:
+def can_be_had(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> bool:
     """Whether anything that the pool allows is for sale: a NodeClaim that cannot be launched is not made."""
     asked = template_requirements(pool)
-    return any(
+    return not asked.is_empty and any(
         offering.available
         and (each.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
         and not asked.intersects(offering.requirements)

@@ -112,6 +112,13 @@ def test_a_node_that_a_disruption_has_chosen_is_not_counted() -> None:
             pool(requirements=build.needs(build.require(labels.ARCH, "In", "riscv64"))),
             id="nothing it allows is for sale",
         ),
+        pytest.param(
+            pool(
+                requirements=build.needs(build.require("team", "In", "y")),
+                template_labels={"team": "x"},
+            ),
+            id="its labels contradict its requirements",
+        ),
     ],
 )
 def test_a_pool_that_cannot_have_nodes_makes_no_claims(pool_of: NodePool) -> None:

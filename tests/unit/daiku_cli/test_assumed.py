@@ -248,17 +248,30 @@ def test_nodes_of_a_static_pool_are_planned_and_take_pods() -> None:
     assert made["gap"] == 0
 
 
-def test_a_static_pool_keeps_within_its_limit_and_counts_the_nodes_that_run() -> None:
-    running = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "n", "labels": {"karpenter.sh/nodepool": "fixed"}},
-        "status": {},
+def test_a_static_pool_keeps_within_its_limit_and_counts_the_nodes_that_it_owns() -> None:
+    known = {"karpenter.sh/nodepool": "fixed"}
+    owned = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "fixed-a", "labels": known},
+        "spec": {"nodeClassRef": {}, "requirements": []},
+        "status": {"providerID": "a"},
     }
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": known},
+            "spec": {"providerID": name},
+            "status": {},
+        }
+        for name in ("a", "b")
+    ]
 
-    made, _ = plan(reading.node_pool("fixed", replicas=5, limits={"nodes": "3"}), running)
+    made, notes = plan(reading.node_pool("fixed", replicas=5, limits={"nodes": "3"}), owned, *nodes)
 
     assert len(made["newNodes"]) == 2
+    assert any("without a NodeClaim in the input, not counted as theirs: 1" in n for n in notes)
 
 
 def test_a_controller_without_the_gate_makes_no_nodes_of_static_pools() -> None:
