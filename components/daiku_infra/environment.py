@@ -112,6 +112,7 @@ class Environment(pulumi.ComponentResource):
         self, name: str, args: EnvironmentArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         """Ask AWS whether it can be, then register everything."""
+        preflight.require_world(args.controller_image)
         preflight.require(_wish(args), preflight.ask())
         _warn_of_short_addresses(args)
         super().__init__("daiku:index:Environment", name, None, opts)

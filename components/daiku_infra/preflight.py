@@ -12,6 +12,11 @@ import pulumi
 
 from daiku_infra.providers import aws
 
+_ENDPOINT = "AWS_ENDPOINT_URL"
+"""Variable that leads every call of AWS somewhere else, as to the laptop world."""
+_LAPTOP_IMAGES = "daiku.local/"
+"""How images begin that no registry has."""
+
 
 class PreflightError(pulumi.RunError):
     """AWS cannot give what the stack asks for; the message lists all of it."""
@@ -45,6 +50,19 @@ class Wish:
     """Version of its control plane."""
 
 
+def require_world(image: str | None) -> None:
+    """See to it that a stack of the laptop world, known by its controller's image, is not built in a real account.
+
+    Raises:
+        PreflightError: No variable leads its calls away from there.
+    """
+    if (image or "").startswith(_LAPTOP_IMAGES) and not os.environ.get(_ENDPOINT):
+        raise PreflightError(
+            f"daiku:controllerImage: {image} is there in the laptop world alone, and {_ENDPOINT} is not set, so this "
+            f"would go to the AWS account of your credentials; nothing was asked or changed.{_laptop()}"
+        )
+
+
 def ask() -> Offer:
     """Ask AWS, through the provider of the stack.
 
@@ -66,10 +84,10 @@ def ask() -> Offer:
 
 def _laptop() -> str:
     """What is missing of a command that was meant for the laptop world."""
-    if os.environ.get("AWS_ENDPOINT_URL"):
+    if os.environ.get(_ENDPOINT):
         return ""
     return (
-        "\nA stack of the laptop world needs AWS_ENDPOINT_URL, KUBECONFIG and more, which `daiku local exec -- COMMAND`"
+        f"\nA stack of the laptop world needs {_ENDPOINT}, KUBECONFIG and more, which `daiku local exec -- COMMAND`"
         " sets, as in `daiku local exec -- pulumi up --stack local`."
     )
 

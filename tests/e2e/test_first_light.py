@@ -138,6 +138,12 @@ def test_five_pending_pods_become_instances_nodes_and_running_pods(journey: Jour
     assert {p["spec"]["nodeName"] for p in pods} <= {n["metadata"]["name"] for n in nodes}
 
 
+def test_doctor_finds_nothing_in_the_stack_of_the_demo_while_pods_run(journey: Journey) -> None:
+    said = journey.run("daiku", "doctor", "--stack", "local", "--strict")
+
+    assert said == "Nothing found.\n"
+
+
 def test_with_the_cheapest_pool_sold_out_the_same_call_took_the_next(journey: Journey) -> None:
     instances = {i["InstanceId"]: i for i in _pool_instances(journey)}
     tags = [{t["Key"]: t["Value"] for t in i["Tags"]} for i in instances.values()]

@@ -1,7 +1,7 @@
 """What an environment refuses, and what follows from its name and its network."""
 
 import pytest
-from tests.infra import graph
+from tests.infra import conftest, graph
 from tests.infra.test_components import with_values
 
 import daiku_infra as infra
@@ -23,6 +23,13 @@ def test_an_environment_of_another_region_is_refused() -> None:
     said = str(refused.value)
     assert "this stack belongs to eu-west-1, and the provider works in us-west-2" in said
     assert "nothing was changed" in said
+
+
+def test_the_laptop_stack_is_refused_where_nothing_leads_its_calls_to_the_laptop_world() -> None:
+    with pytest.raises(infra.PreflightError, match="AWS_ENDPOINT_URL is not set") as refused:
+        conftest.run_program(conftest.stack_values("local"), endpoint="")
+
+    assert "`daiku local exec -- pulumi up --stack local`" in str(refused.value)
 
 
 def test_pods_with_ipv6_addresses_change_the_cluster_and_what_nodes_may_do() -> None:

@@ -142,6 +142,7 @@ TRAPS: list[tuple[str, list[Json], list[Json]]] = [
     ),
     ("huge-node", [*nodes(5), node("big", cpu="64")], nodes(6)),
     ("huge-node", [*nodes(5), node("big", cpu="64")], [node("n"), node("big", cpu="64")]),
+    ("huge-node", [*nodes(5), node("big", cpu="33")], [*nodes(5), node("big", cpu="32")]),
     (
         "expiry-of-stateful-pods",
         [pool(expireAfter="720h"), node("n0", pool="default"), pod("db", owner="StatefulSet")],

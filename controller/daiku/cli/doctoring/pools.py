@@ -11,6 +11,8 @@ from daiku.model import condition, labels, resources, taints, units
 from daiku.model.pod import Pod
 
 HUGE_SHARE: Final = 0.3
+HUGE_CORES: Final = 32
+"""Cores up to which a node is not huge, however small its cluster is."""
 HUGE_NODES_LEAST: Final = 4
 """With fewer nodes than this, each is a large share of the cluster."""
 HEADROOM: Final = 0.9
@@ -93,14 +95,15 @@ def huge_nodes(evidence: Evidence) -> Iterator[Finding]:
     if len(evidence.nodes) < HUGE_NODES_LEAST or not total:
         return
     for node in evidence.nodes:
-        share = node.allocatable.get(resources.CPU, 0) / total
-        if share > HUGE_SHARE:
+        own = node.allocatable.get(resources.CPU, 0)
+        share = own / total
+        if share > HUGE_SHARE and own > HUGE_CORES * 1000:
             yield finding(
                 "huge-node",
                 Severity.WARNING,
                 [f"Node {node.meta.name}"],
                 f"it has {100 * share:.0f} % of all CPU: if it fails, so much of the cluster starts anew",
-                "limit sizes with a requirement, such as karpenter.k8s.aws/instance-cpu Lt 33",
+                f"limit sizes with a requirement, such as karpenter.k8s.aws/instance-cpu Lt {HUGE_CORES + 1}",
             )
 
 
