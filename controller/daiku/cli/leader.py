@@ -16,6 +16,7 @@ from daiku.api.decisions import Decisions, DecisionsError
 from daiku.kube import errors
 from daiku.kube.client import Client
 from daiku.kube.lease import IDENTITY_PREFIX
+from daiku.runtime import clock
 
 PORTS: Final = ("metrics", "http-metrics")
 """Names that the port of the metrics has in the pod, here and in Karpenter's chart."""
@@ -40,6 +41,8 @@ class Word:
     decisions: Decisions | None = None
     why: str = ""
     """Why it said nothing; empty when it did."""
+    heard: float = 0.0
+    """When that was, by the clock that never jumps."""
 
     def said(self, decided: datetime | None = None) -> str:
         """That it is the controller's word, and how old; `decided` when it is older than the last decision."""
@@ -48,12 +51,13 @@ class Word:
         return f"from the controller, {ago} ago"
 
     def age_seconds(self, decided: datetime | None = None) -> float | None:
-        """How old it is, by the controller's clock; None when there is none."""
+        """How old it is, whatever the clock of this machine says; None when there is none."""
         if self.decisions is None:
             return None
-        if decided is None:
-            return self.decisions.age_seconds
-        return max(0.0, (self.decisions.now - decided).total_seconds())
+        age = self.decisions.age_seconds
+        if decided is not None:
+            age = max(0.0, (self.decisions.now - decided).total_seconds())
+        return round(age + clock.monotonic() - self.heard, 1)
 
 
 def ask(client: Client, environ: Mapping[str, str]) -> Word:
@@ -81,7 +85,7 @@ def ask(client: Client, environ: Mapping[str, str]) -> Word:
         return Word(
             why=f"the controller {namespace}/{pod} has just begun to lead, and decided nothing yet"
         )
-    return Word(decisions=found)
+    return Word(decisions=found, heard=clock.monotonic())
 
 
 def _holder(client: Client, namespace: str, name: str) -> str:

@@ -13,6 +13,7 @@ from daiku.api.decisions import Decisions
 from daiku.cli import leader
 from daiku.cli.leader import Word
 from daiku.kube import errors
+from daiku.runtime import clock
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/karpenter-leader-election"
 POD = "/api/v1/namespaces/kube-system/pods/daiku-7d4b9-x2x9k"
@@ -54,6 +55,11 @@ class Server:
         return answer if isinstance(answer, bytes) else msgspec.json.encode(answer)
 
 
+@pytest.fixture(autouse=True)
+def no_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "monotonic", lambda: 100.0)
+
+
 def ask(answers: dict[str, Any], **environ: str) -> Word:
     return leader.ask(Server(answers), environ)  # type: ignore[arg-type]
 
@@ -64,6 +70,12 @@ def test_the_holder_of_the_lease_is_asked_through_the_api_server() -> None:
     assert (found.decisions, found.why) == (SAID, "")
     assert found.said() == "from the controller, 3 s ago"
     assert found.age_seconds() == pytest.approx(3.2)  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_it_gets_older_while_it_is_looked_at() -> None:
+    word = Word(decisions=SAID, heard=80.0)
+
+    assert word.said() == "from the controller, 23 s ago"
 
 
 def test_what_was_found_out_earlier_is_as_old_as_that() -> None:
