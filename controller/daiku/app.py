@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import Final
 
 from daiku import cloud_choice
-from daiku.api import kinds
+from daiku.api import decisions, kinds
 from daiku.cloud.errors import CloudError
 from daiku.cloud.provider import CloudProvider
 from daiku.kube import credentials, errors, installed, lease
@@ -26,6 +26,7 @@ from daiku.kube.record import Recorder
 from daiku.kube.watch import Watcher
 from daiku.runtime import clock, health, pollers
 from daiku.runtime.carrier import Carrier, NodeClassIndex
+from daiku.runtime.decided import Telling
 from daiku.runtime.executor import Executor
 from daiku.runtime.inbox import Inbox
 from daiku.runtime.loop import Loop
@@ -49,6 +50,8 @@ class _Parts:
     client: Client
     cloud: CloudProvider
     node_classes: NodeClassIndex
+    identity: str
+    """Names this process and no other."""
     lease: lease.Lease | None
 
 
@@ -92,6 +95,7 @@ def _build(options: Options, environ: Mapping[str, str], supervisor: Supervisor)
         client=client,
         cloud=cloud_choice.make(options, environ, client),
         node_classes=NodeClassIndex(),
+        identity=identity,
         lease=lease.Lease(
             client=Client(found, connections=1),
             namespace=options.leader_election_namespace or namespace,
@@ -134,6 +138,7 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
             keeper.wake()
 
     settings = cloud_choice.settings(options, parts.cloud)
+    telling = Telling(identity=parts.identity, settings=settings, leads=may_act)
     loop = Loop(
         cluster=Cluster(settings),
         settings=settings,
@@ -144,8 +149,9 @@ def _start(options: Options, parts: _Parts) -> tuple[Executor, Callable[[], None
         stopping=stop.is_set,
         node_classes_changed=node_classes_changed,
         settled=warnings.settlements.put,
+        decided=telling.hear,
     )
-    close = _listen(options, parts, loop)
+    close = _listen(options, parts, loop, telling)
     door = cloud_choice.watcher_door(parts.cloud, parts.inbox)
     watched = (*kinds.WATCHED, kinds.NODE_CLASSES[parts.cloud.node_class_kind])
     for kind in watched:
@@ -177,13 +183,17 @@ def _when_leading(parts: _Parts, run: Callable[[], None]) -> None:
     run()
 
 
-def _listen(options: Options, parts: _Parts, loop: Loop) -> Callable[[], None]:
+def _listen(options: Options, parts: _Parts, loop: Loop, telling: Telling) -> Callable[[], None]:
     state = health.Health(
         silent_seconds=parts.inbox.silent_seconds,
         unready=lambda: "" if loop.is_synced else "a kind has yet to be listed, or again",
     )
     servers = [
-        health.serve(options.bind_address, options.metrics_port, {"/metrics": health.metrics}),
+        health.serve(
+            options.bind_address,
+            options.metrics_port,
+            {"/metrics": health.metrics, decisions.PATH: telling.answer},
+        ),
         health.serve(
             options.bind_address,
             options.health_probe_port,

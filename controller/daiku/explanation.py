@@ -4,15 +4,18 @@ A pod is explained by a forecast of all pods that wait. A node is explained by l
 carried out, as at the end of a round of consolidation in which this node is the last to be looked at: what it says of
 the node then, and what it would do with it. A NodePool is explained by what the core decides within a minute; in a
 large cluster by what it decides at once of nodes that are looked at one by one, because an answer must come soon.
-Not here: reading a cluster (`cli.capture`), saying it to people (`cli.explain`).
+Where the controller that leads has said what it decided, its words are the answer, and nothing is computed.
+Not here: reading a cluster (`cli.capture`), asking the leader (`cli.leader`), saying it to people (`cli.explain`).
 """
 
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from daiku import prospect, reasons
+from daiku.api.decisions import Decisions
 from daiku.forecast import Forecast, forecast
 from daiku.lifecycle import liveness
 from daiku.model import labels, resources, units
@@ -40,6 +43,11 @@ STAGES: Final[Mapping[str, str]] = {
 """Condition of a NodeClaim, in the order in which they become True -> what is so until then."""
 
 
+CLUSTER: Final = "cluster"
+RECOMPUTED: Final = "recomputed"
+CONTROLLER: Final = "controller"
+
+
 class UnknownNameError(Exception):
     """There is no such object; the message names those that there are."""
 
@@ -56,10 +64,24 @@ class Explanation:
     """What binds, nearest miss first."""
     remedies: tuple[str, ...]
     """What would change it."""
+    source: str = RECOMPUTED
+    """Where it is from: `CONTROLLER` decided it, `RECOMPUTED` here, or there is nothing to decide (`CLUSTER`)."""
+    decided: datetime | None = None
+    """When the controller found it out; None: in its last decision."""
+    silent: str = ""
+    """Why the controller's word was not used although it was there."""
 
 
-def pod(question: Question, namespace: str, name: str) -> Explanation:
+def pod(
+    question: Question, namespace: str, name: str, decided: Decisions | None = None
+) -> Explanation:
     """Why a pod waits, or where it is.
+
+    Args:
+        question: The cluster.
+        namespace: Of the pod.
+        name: Of the pod.
+        decided: What the controller that leads has said; None: nothing.
 
     Raises:
         UnknownNameError: There is no such pod.
@@ -80,14 +102,25 @@ def pod(question: Question, namespace: str, name: str) -> Explanation:
         facts.append(("node", found.node_name))
         where = prospect.cluster_of(question).snapshot(question.now).by_name.get(found.node_name)
         going = ", which is going" if where is not None and where.is_deleting else ""
-        return _said(f"Pod {key} runs on node {found.node_name}{going}.", facts)
+        return _seen(f"Pod {key} runs on node {found.node_name}{going}.", facts)
     if found.is_finished:
-        return _said(f"Pod {key} has ended.", facts)
+        return _seen(f"Pod {key} has ended.", facts)
     if found.is_daemon:
-        return _said(
+        return _seen(
             f"Pod {key} belongs to a DaemonSet: it comes with its node, and no node is made for it.",
             facts,
         )
+    silent = ""
+    if decided is not None:
+        told = _told_of_pod(key, decided, question, facts)
+        if told is not None:
+            return told
+        silent = _silent("unschedulable", "placements", decided=decided, about="the pod")
+    return replace(_pod_recomputed(key, question, facts), silent=silent)
+
+
+def _pod_recomputed(key: str, question: Question, facts: list[tuple[str, str]]) -> Explanation:
+    """What becomes of a pod that waits, decided here."""
     made = forecast(question.objects, question.catalogue, question.settings)
     home = next((each.name for each in made.existing_nodes if key in each.added), "")
     goes = _given_up(home, question) if home else ""
@@ -100,8 +133,13 @@ def pod(question: Question, namespace: str, name: str) -> Explanation:
     return _of_waiting(key, made, facts)
 
 
-def node(question: Question, name: str) -> Explanation:
+def node(question: Question, name: str, decided: Decisions | None = None) -> Explanation:
     """Why a node is still here, what it costs, and what blocks moving it until when.
+
+    Args:
+        question: The cluster.
+        name: Of the node, or of its NodeClaim.
+        decided: What the controller that leads has said; None: nothing.
 
     Raises:
         UnknownNameError: There is no such node.
@@ -111,11 +149,16 @@ def node(question: Question, name: str) -> Explanation:
     found = snapshot.by_name.get(name)
     if found is None:
         raise UnknownNameError(_unknown("node", name, snapshot.state_nodes))
-    return _of_node(found, f"Node {name}", cluster, question)
+    return _of_node(found, f"Node {name}", cluster, question, decided)
 
 
-def node_claim(question: Question, name: str) -> Explanation:
+def node_claim(question: Question, name: str, decided: Decisions | None = None) -> Explanation:
     """What a NodeClaim waits for while its node comes up; then what `node` says.
+
+    Args:
+        question: The cluster.
+        name: Of the NodeClaim.
+        decided: What the controller that leads has said; None: nothing.
 
     Raises:
         UnknownNameError: There is no such NodeClaim.
@@ -130,7 +173,7 @@ def node_claim(question: Question, name: str) -> Explanation:
         own.append(("instance", found.provider_id))
     awaited = next((c for c in STAGES if not found.claim.is_true(c)), "")
     if found.is_deleting or not awaited:
-        said = _of_node(found, f"NodeClaim {name}", cluster, question)
+        said = _of_node(found, f"NodeClaim {name}", cluster, question, decided)
         return replace(said, facts=(*own, *said.facts))
     conditions = found.claim.conditions
     known = find(conditions, awaited)
@@ -142,24 +185,53 @@ def node_claim(question: Question, name: str) -> Explanation:
         for end, why in sorted(ends)[:1]
     ]
     why = (known.message or known.reason) if known is not None else ""
-    return _said(
+    tried = [
+        f"{each.why}; tried {units.counted(each.failures, 'time')}, again at {each.until:%H:%M:%S} UTC"
+        for each in (decided.failing if decided is not None else ())
+        if each.key.rpartition("/")[2] == name
+    ]
+    said = _seen(
         f"NodeClaim {name} {STAGES[awaited]}.",
         [*own, *_facts_of_node(found)],
-        [why or f"its condition {awaited} does not say why"],
+        tried or [why or f"its condition {awaited} does not say why"],
     )
+    return replace(said, source=CONTROLLER) if tried else said
 
 
-def _of_node(found: StateNode, called: str, cluster: Cluster, question: Question) -> Explanation:
+def _of_node(
+    found: StateNode,
+    called: str,
+    cluster: Cluster,
+    question: Question,
+    decided: Decisions | None,
+) -> Explanation:
     """What becomes of a node, `called` so by who asked."""
-    snapshot = cluster.snapshot(question.now)
     facts = [*_facts_of_node(found), ("price", _price(_usd(found, question)))]
     if found.claim is None:
-        return _said(
+        return _seen(
             f"{called} has no NodeClaim: another controller, or a person, decides when it goes.",
             facts,
         )
     if found.is_deleting:
-        return _said(f"{called} is going.", facts, _conditions(found))
+        return _seen(f"{called} is going.", facts, _conditions(found))
+    if decided is None:
+        return _recomputed(found, called, cluster, question, facts)
+    told = _told_of_node(found.claim_name, called, decided, facts)
+    if told is not None:
+        return told
+    silent = _silent("kept", "going", decided=decided, about="the node")
+    return replace(_recomputed(found, called, cluster, question, facts), silent=silent)
+
+
+def _recomputed(
+    found: StateNode,
+    called: str,
+    cluster: Cluster,
+    question: Question,
+    facts: list[tuple[str, str]],
+) -> Explanation:
+    """What becomes of a node that is not going yet, decided here."""
+    snapshot = cluster.snapshot(question.now)
     claims = [s.claim_name for s in snapshot.state_nodes if s.claim is not None]
     why, goes = prospect.of_one(found.claim_name, claims, cluster, question)
     apart: list[str] = []
@@ -176,13 +248,77 @@ def _of_node(found: StateNode, called: str, cluster: Cluster, question: Question
         return _said(f"{called} is about to go.", facts, [goes])
     if why is None:
         return _said(f"{called} is kept: nothing speaks for taking it away.", facts)
-    return _said(
-        f"{called} is still here: {why.reason}.", facts, [why.message, *apart], _remedies([why])
+    return _stays(called, why, facts, apart)
+
+
+def _stays(
+    called: str, why: Kept, facts: list[tuple[str, str]], apart: Sequence[str] = ()
+) -> Explanation:
+    """That a node stays, and why."""
+    said = f"{called} is still here: {why.reason}."
+    return _said(said, facts, [why.message, *apart], _remedies([why]))
+
+
+def _told_of_node(
+    claim: str, called: str, decided: Decisions, facts: list[tuple[str, str]]
+) -> Explanation | None:
+    """What the controller said of a node; None when it said nothing."""
+    if claim in decided.going:
+        resting = next((p for p in decided.proposals if claim in p.node_claims), None)
+        said = _said(f"{called} is about to go.", facts, [decided.going[claim]])
+        if resting is None:
+            return replace(said, source=CONTROLLER)
+        timer = ("acted upon", f"{resting.until:%H:%M:%S} UTC, if it is still right")
+        return replace(said, facts=(*facts, timer), source=CONTROLLER, decided=resting.decided)
+    kept = next((each for each in decided.kept if each.node_claim == claim), None)
+    if kept is None:
+        return None
+    timer = [("until", f"{kept.until:%H:%M:%S} UTC")] if kept.until is not None else []
+    said = _stays(called, kept.kept, [*facts, *timer])
+    return replace(said, source=CONTROLLER, decided=kept.decided)
+
+
+def _told_of_pod(
+    key: str, decided: Decisions, question: Question, facts: list[tuple[str, str]]
+) -> Explanation | None:
+    """What the controller said of a pod that waits; None when it said nothing."""
+    group = next((each for each in decided.unschedulable if key in each.pods), None)
+    if group is not None:
+        return replace(_fits_nowhere(key, group.pods, group.blockers, facts), source=CONTROLLER)
+    target = decided.placements.get(key, "")
+    if not target:
+        return None
+    there = prospect.cluster_of(question).snapshot(question.now).by_name.get(target)
+    claim = there.claim_name if there is not None else target
+    if claim in decided.going:
+        why = [decided.going[claim], "what the pod gets instead is decided once it has gone"]
+        said = _said(f"Pod {key} would fit on {target}, but that is about to go.", facts, why)
+        return replace(said, source=CONTROLLER)
+    about = _facts_of_node(there) if there is not None else []
+    is_up = there is not None and there.node is not None and there.is_initialized
+    title = (
+        f"Pod {key} fits on node {target}, which has room for it."
+        if is_up
+        else f"Pod {key} gets the node of {target}, which comes up."
     )
+    return replace(_said(title, [*facts, *about]), source=CONTROLLER)
 
 
-def node_pool(question: Question, name: str) -> Explanation:
+def _silent(*lists: str, decided: Decisions, about: str) -> str:
+    """Why the controller says nothing of something."""
+    left_out = sum(decided.omitted.get(name, 0) for name in lists)
+    if left_out:
+        return f"the controller's answer leaves out {left_out:,} of its decisions, perhaps that on {about}"
+    return f"the controller has not said anything of {about} yet"
+
+
+def node_pool(question: Question, name: str, decided: Decisions | None = None) -> Explanation:
     """What a NodePool has, may, and would do.
+
+    Args:
+        question: The cluster.
+        name: Of the NodePool.
+        decided: What the controller that leads has said; None: nothing.
 
     Raises:
         UnknownNameError: There is no such NodePool.
@@ -212,12 +348,14 @@ def node_pool(question: Question, name: str) -> Explanation:
     ready = find(found.conditions, "Ready")
     if found.invalid or (ready is not None and ready.status == "False"):
         why = found.invalid or (ready.message if ready is not None else "")
-        return _said(
+        return _seen(
             f"NodePool {name} is not ready: no node is made for it.",
             facts,
             [why],
             [reasons.remedy(reasons.NODE_POOL_NOT_READY)],
         )
+    if decided is not None:
+        return _told_of_pool(found, decided, own, facts)
     claims = sum(1 for s in snapshot.state_nodes if s.claim is not None)
     made = _of_those_that_wait(question)
     if claims <= TOGETHER_MOST:
@@ -225,6 +363,27 @@ def node_pool(question: Question, name: str) -> Explanation:
     said = _of_pool(found, made, prospect.at_once(cluster, question), own, facts)
     apart = f"nodes were looked at one by one; {_TOGETHER.format(f'{claims:,}')}"
     return replace(said, reasons=(*said.reasons, apart))
+
+
+def _told_of_pool(
+    found: NodePool,
+    decided: Decisions,
+    own: Sequence[StateNode],
+    facts: list[tuple[str, str]],
+) -> Explanation:
+    """What the controller said of the nodes of a NodePool, and of pods that it refuses."""
+    words = Decided(
+        kept={each.node_claim: each.kept for each in decided.kept},
+        going=decided.going,
+        repacked=decided.repacked,
+    )
+    refused = [b for each in decided.unschedulable for b in each.blockers]
+    coming = [s for s in own if not s.is_initialized and not s.is_deleting]
+    facts += [("coming up", units.counted(len(coming), "node"))] if coming else []
+    said = _of_pool(found, None, words, own, facts, blockers=refused)
+    left_out = sum(decided.omitted.get(name, 0) for name in ("kept", "going", "unschedulable"))
+    cut = [f"the controller's answer leaves out {left_out:,} decisions"] if left_out else []
+    return replace(said, reasons=(*said.reasons, *cut), source=CONTROLLER)
 
 
 def _given_up(name: str, question: Question) -> str:
@@ -256,19 +415,22 @@ def _of_waiting(key: str, made: Forecast, facts: list[tuple[str, str]]) -> Expla
             return _said(f"Pod {key} gets a new node of NodePool {new.nodepool}.", facts)
     for each in made.unschedulable:
         if key in each.pods:
-            others = len(each.pods) - 1
-            facts += (
-                [("alike", f"{units.counted(others, 'other pod')} waiting for the same reasons")]
-                if others
-                else []
-            )
-            return _said(
-                f"Pod {key} fits nowhere.",
-                facts,
-                [str(b) for b in each.blockers],
-                _remedies(each.blockers),
-            )
+            return _fits_nowhere(key, each.pods, each.blockers, facts)
     return _said(f"Pod {key} is not planned for: {_aside(made)}.", facts)
+
+
+def _fits_nowhere(
+    key: str, pods: Sequence[str], blockers: Sequence[Blocker], facts: list[tuple[str, str]]
+) -> Explanation:
+    """That a pod has no place, with others of which the same is so."""
+    others = len(pods) - 1
+    facts += (
+        [("alike", f"{units.counted(others, 'other pod')} waiting for the same reasons")]
+        if others
+        else []
+    )
+    said = [str(b) for b in blockers]
+    return _said(f"Pod {key} fits nowhere.", facts, said, _remedies(blockers))
 
 
 def _of_pool(
@@ -277,12 +439,15 @@ def _of_pool(
     decided: Decided,
     own: Sequence[StateNode],
     facts: list[tuple[str, str]],
+    *,
+    blockers: Sequence[Blocker] = (),
 ) -> Explanation:
     kept, going, repacked = decided.kept, decided.going, decided.repacked
     name = found.meta.name
     new = [node for node in made.new_nodes if node.nodepool == name] if made else []
     homeless = made.unschedulable if made else ()
-    refused = [b for each in homeless for b in each.blockers if b.nodepool == name]
+    refused = [*blockers, *(b for each in homeless for b in each.blockers)]
+    refused = [b for b in refused if b.nodepool == name]
     facts += (
         [
             (
@@ -301,7 +466,7 @@ def _of_pool(
             label = f"kept, {kept[state_node.claim_name].reason}"
             counted[label] = counted.get(label, 0) + 1
     facts += [(label, units.counted(count, "node")) for label, count in sorted(counted.items())]
-    moves = sorted({why for claim, why in going.items() if any(s.claim_name == claim for s in own)})
+    moves = sorted({going[s.claim_name] for s in own if s.claim_name in going})
     reasons = [*([repacked] if repacked else []), *moves, *dict.fromkeys(str(b) for b in refused)]
     return _said(f"NodePool {name} is ready.", facts, reasons, _remedies(refused))
 
@@ -391,3 +556,13 @@ def _said(
     return Explanation(
         title=title, facts=tuple(facts), reasons=tuple(reasons), remedies=tuple(remedies)
     )
+
+
+def _seen(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    reasons: Sequence[str] = (),
+    remedies: Sequence[str] = (),
+) -> Explanation:
+    """What stands in the cluster, and nobody has to decide."""
+    return replace(_said(title, facts, reasons, remedies), source=CLUSTER)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from daiku.cli import progress
     from daiku.cli.doctoring.evidence import Evidence
     from daiku.cli.doctoring.finding import Finding
+    from daiku.cli.leader import Word
 
 UNUSABLE: Final = 2
 """Exit code when the cluster or a file cannot be read."""
@@ -81,7 +82,7 @@ def doctor(
 ) -> None:
     """Examine, print."""
     from daiku.cli import progress  # noqa: PLC0415  (what is imported here, no other command should pay)
-    from daiku.cli.doctoring import examination  # noqa: PLC0415
+    from daiku.cli.doctoring import controller, examination  # noqa: PLC0415
     from daiku.cli.doctoring.finding import Severity  # noqa: PLC0415
 
     if listed:
@@ -94,14 +95,17 @@ def doctor(
     with progress.Progress() as shown:
         evidence = _saved(source) if source else _live(shown, notes)
         found = examination.examine(evidence)
+        word = None
         if not source:
-            found = examination.ordered([*found, *_account(evidence, notes)])
+            word = _asked(shown, notes)
+            told = controller.examine(word.decisions) if word.decisions is not None else ()
+            found = examination.ordered([*found, *told, *_account(evidence, notes)])
         if stack:
             found = examination.ordered([*found, *_stack(stack, evidence, notes)])
     if output is Format.JSON:
-        typer.echo(json.dumps(examination.to_json(found, notes), indent=1))
+        typer.echo(json.dumps(examination.to_json(found, notes, word), indent=1))
     else:
-        _print(found, notes)
+        _print(found, notes, word)
     if strict and any(each.severity is Severity.ERROR for each in found):
         raise typer.Exit(FOUND)
 
@@ -134,14 +138,14 @@ def _leftovers(output: Format, *, strict: bool) -> None:
 
 
 def _list() -> None:
-    from daiku.cli.doctoring import account, examination, stack  # noqa: PLC0415
+    from daiku.cli.doctoring import account, controller, examination, stack  # noqa: PLC0415
 
     for check in examination.CHECKS:
         typer.echo(f"{check.name:<34}{check.looks_for}")
     for name, run in account.CHECKS.items():
         text = (run.__doc__ or "").rstrip(".")
         typer.echo(f"{name:<34}{text[:1].lower()}{text[1:]} (AWS)")
-    for name, text in stack.CHECKS.items():
+    for name, text in {**controller.CHECKS, **stack.CHECKS}.items():
         typer.echo(f"{name:<34}{text}")
 
 
@@ -170,6 +174,20 @@ def _live(shown: "progress.Progress", notes: list[str]) -> "Evidence":
     found = evidence.of(documents, problems)
     notes += problems
     return found
+
+
+def _asked(shown: "progress.Progress", notes: list[str]) -> "Word":
+    """What the controller that leads says."""
+    from daiku.cli import leader  # noqa: PLC0415
+    from daiku.kube.client import Client  # noqa: PLC0415
+    from daiku.kube.credentials import Credentials  # noqa: PLC0415
+
+    shown.step("asking the controller", 0, 1)
+    environ = surroundings.environ()
+    word = leader.ask(Client(Credentials(environ)), environ)
+    if word.decisions is None:
+        notes.append(f"what the controller itself says is not examined: {word.why}")
+    return word
 
 
 def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
@@ -208,14 +226,14 @@ def _stack(name: str, evidence: "Evidence", notes: list[str]) -> "list[Finding]"
     return list(stack.examine(state, there, cluster, notes))
 
 
-def _print(found: "list[Finding]", notes: list[str]) -> None:
+def _print(found: "list[Finding]", notes: list[str], word: "Word | None") -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.padding import Padding  # noqa: PLC0415
 
     from daiku.cli.doctoring import examination  # noqa: PLC0415
 
     console = Console(highlight=False, markup=False, emoji=False)
-    for line in examination.lines(found, notes):
+    for line in examination.lines(found, notes, word):
         indent = len(line.plain) - len(line.plain.lstrip())
         # On a terminal a sentence is broken between words, under its beginning; elsewhere it is one line.
         if console.is_terminal and line.plain:

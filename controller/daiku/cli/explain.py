@@ -11,6 +11,7 @@ from daiku.cli import failure, lines, surroundings
 
 if TYPE_CHECKING:
     from daiku.cli import progress
+    from daiku.cli.leader import Word
     from daiku.explanation import Explanation
     from daiku.prospect import Question
 
@@ -19,7 +20,8 @@ UNUSABLE: Final = 2
 
 HELP: Final = """Say why a pod waits, why a node is still here or not ready yet, what a NodePool would do.
 
-The answer is the controller's own decision on the cluster that KUBECONFIG says, or on a saved one: nothing is changed.
+On the cluster that KUBECONFIG says the controller is asked for its own decision; where it cannot be, and on a saved
+cluster, the same is decided here, and that is said. Nothing is changed.
 
 \b
 Examples:
@@ -87,19 +89,35 @@ def explain(
         with progress.Progress() as shown:
             question = _question(source, instance_types, shown)
             garbage.keep(question)
+            word = _word(source, shown)
+            decided = word.decisions
             if kind is Kind.POD:
-                answer = explanation.pod(question, namespace, bare)
+                answer = explanation.pod(question, namespace, bare, decided)
             elif kind is Kind.NODE:
-                answer = explanation.node(question, name)
+                answer = explanation.node(question, name, decided)
             elif kind is Kind.NODECLAIM:
-                answer = explanation.node_claim(question, name)
+                answer = explanation.node_claim(question, name, decided)
             else:
-                answer = explanation.node_pool(question, name)
+                answer = explanation.node_pool(question, name, decided)
     except ManifestError as error:
         failure.fail(error.problems, UNUSABLE)
     except explanation.UnknownNameError as error:
         failure.fail([str(error)], UNUSABLE)
-    _print(answer, output)
+    _print(answer, word, output, is_saved=bool(source))
+
+
+def _word(source: "list[str] | None", shown: "progress.Progress") -> "Word":
+    """What the controller that leads has decided, where a live cluster has one."""
+    from daiku.cli import leader  # noqa: PLC0415
+
+    if source:
+        return leader.Word(why="a saved cluster has no controller to ask")
+    from daiku.kube.client import Client  # noqa: PLC0415
+    from daiku.kube.credentials import Credentials  # noqa: PLC0415
+
+    shown.step("asking the controller", 0, 1)
+    environ = surroundings.environ()
+    return leader.ask(Client(Credentials(environ)), environ)
 
 
 def _question(
@@ -151,7 +169,11 @@ def _question(
     )
 
 
-def _print(answer: "Explanation", output: Format) -> None:
+def _print(answer: "Explanation", word: "Word", output: Format, *, is_saved: bool) -> None:
+    from daiku import explanation  # noqa: PLC0415
+
+    is_told = answer.source == explanation.CONTROLLER
+    why = answer.silent or word.why
     if output is Format.JSON:
         value = {
             "schemaVersion": 1,
@@ -159,6 +181,9 @@ def _print(answer: "Explanation", output: Format) -> None:
             "facts": dict(answer.facts),
             "reasons": list(answer.reasons),
             "remedies": list(answer.remedies),
+            "source": answer.source,
+            "ageSeconds": word.age_seconds(answer.decided) if is_told else None,
+            "whyNotController": why if answer.source == explanation.RECOMPUTED else "",
         }
         typer.echo(json.dumps(value, indent=1))
         return
@@ -174,3 +199,7 @@ def _print(answer: "Explanation", output: Format) -> None:
             typer.secho(f"\n{title}", bold=True)
             for each in sentences:
                 lines.say(each, first="  - ", rest="    ")
+    if is_told:
+        typer.secho(f"\n{word.said(answer.decided)}", dim=True)
+    elif answer.source == explanation.RECOMPUTED and not is_saved:
+        typer.secho(lines.folded(f"recomputed here: {why}", first="\n", rest=""), dim=True)

@@ -13,6 +13,7 @@ from daiku.cli.viewing.filters import FILTERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daiku.cli.leader import Word
     from daiku.cli.viewing import rows
     from daiku.cli.viewing.choice import Choice
     from daiku.cli.viewing.ledger import Ledger
@@ -118,9 +119,9 @@ def view(
         _follow(choice, _given(instance_types))
         return
     given = _given(instance_types)
-    ledger, price, notes = _of_files(source, given) if source else _now(given)
+    ledger, price, notes, word = _of_files(source, given) if source else _now(given)
     found = _arranged(ledger, price, choice)
-    _print(found, ledger.waiting, notes, output)
+    _print(found, ledger.waiting, notes, word, output)
 
 
 def _follow(choice: "Choice", price: "rows.PriceOf | None") -> None:
@@ -150,17 +151,17 @@ def _open(price: "rows.PriceOf | None", *, wait: bool) -> "Live":
     return opened
 
 
-def _now(price: "rows.PriceOf | None") -> "tuple[Ledger, rows.PriceOf, list[str]]":
+def _now(price: "rows.PriceOf | None") -> "tuple[Ledger, rows.PriceOf, list[str], Word]":
     opened = _open(price, wait=True)
     opened.close()
-    return opened.ledger, opened.price, opened.notes
+    return opened.ledger, opened.price, opened.notes, opened.word()
 
 
 def _of_files(
     paths: "Sequence[str]", given: "rows.PriceOf | None"
-) -> "tuple[Ledger, rows.PriceOf, list[str]]":
+) -> "tuple[Ledger, rows.PriceOf, list[str], Word]":
     from daiku.api import manifests  # noqa: PLC0415
-    from daiku.cli import files, progress  # noqa: PLC0415
+    from daiku.cli import files, leader, progress  # noqa: PLC0415
     from daiku.cli.viewing import saved  # noqa: PLC0415
 
     problems: list[str] = []
@@ -174,7 +175,8 @@ def _of_files(
         ledger, price = saved.of_documents(documents, problems)
     if problems:
         failure.fail(problems, UNUSABLE)
-    return ledger, given or price, []
+    word = leader.Word(why="a saved cluster has no controller to ask")
+    return ledger, given or price, [], word
 
 
 def _given(instance_types: str) -> "rows.PriceOf | None":
@@ -204,16 +206,18 @@ def _arranged(ledger: "Ledger", price: "rows.PriceOf", choice: "Choice") -> "lis
     return rows.arrange(found, choice.sort, reverse=choice.reverse, chosen=choice.chosen)
 
 
-def _print(found: "list[rows.Row]", waiting: int, notes: "Sequence[str]", output: Format) -> None:
+def _print(
+    found: "list[rows.Row]", waiting: int, notes: "Sequence[str]", word: "Word", output: Format
+) -> None:
     from rich.console import Console  # noqa: PLC0415
 
-    from daiku.cli.viewing import rows, screen  # noqa: PLC0415
+    from daiku.cli.viewing import decided, rows, screen  # noqa: PLC0415
 
     sums = rows.totals(found, waiting)
     if output is Format.JSON:
         for note in notes:
             lines.note(note)
-        typer.echo(json.dumps(rows.to_json(found, sums), indent=1))
+        typer.echo(json.dumps(decided.add(rows.to_json(found, sums), word), indent=1))
         return
     is_terminal = sys.stdout.isatty()
     console = Console(
@@ -221,7 +225,7 @@ def _print(found: "list[rows.Row]", waiting: int, notes: "Sequence[str]", output
     )
     glyphs = screen.Glyphs.of(console.encoding)
     for line in (
-        *screen.header(sums, notes, console.width, glyphs),
+        *screen.header(sums, notes, console.width, glyphs, decided.line(word, found)),
         *screen.table(found, console.width, glyphs),
     ):
         console.print(line, no_wrap=True, overflow="crop")

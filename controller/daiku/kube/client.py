@@ -53,9 +53,15 @@ class Client:
         self._pool: Any = rest.RESTClientObject(configuration).pool_manager
         self._agent = f"daiku/{metadata.version('daiku')}"
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
-        """Read one object, or whatever else lies at `path`."""
-        return self._request("GET", path, query=query).data
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        seconds: float = READ_SECONDS,
+    ) -> bytes:
+        """Read one object, or whatever else lies at `path`, within so many seconds."""
+        return self._request("GET", path, query=query, seconds=seconds).data
 
     def list(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[decode.Page]:
         """Read a collection page by page.
@@ -141,12 +147,15 @@ class Client:
         body: object | None = None,
         content_type: str = "",
         stream: bool = False,
+        seconds: float = READ_SECONDS,
     ) -> Any:
-        response = self._send(verb, path, query, body, content_type, stream=stream)
+        silence = WATCH_SILENCE_SECONDS if stream else seconds
+        how: Any = {"stream": stream, "read_seconds": silence}
+        response = self._send(verb, path, query, body, content_type, **how)
         if response.status == 401:
             response.drain_conn()
             self._credentials.renew()
-            response = self._send(verb, path, query, body, content_type, stream=stream)
+            response = self._send(verb, path, query, body, content_type, **how)
         if 200 <= response.status < 300:
             return response
         raise errors.refusal(
@@ -162,6 +171,7 @@ class Client:
         content_type: str,
         *,
         stream: bool,
+        read_seconds: float,
     ) -> Any:
         if self._pace is not None and not stream:
             self._pace.wait()
@@ -171,7 +181,6 @@ class Client:
         if body is not None:
             headers["Content-Type"] = content_type
         url = f"{self._credentials.host}{quote(path)}"
-        read_seconds = WATCH_SILENCE_SECONDS if stream else READ_SECONDS
         try:
             return self._pool.request(
                 verb,

@@ -14,6 +14,7 @@ from daiku.model.nodeclass import NodeClass
 from daiku.report import Report
 from daiku.runtime import clock
 from daiku.runtime.carrier import NodeClassIndex
+from daiku.runtime.decided import Tick
 from daiku.runtime.executor import Executor
 from daiku.runtime.gauges import Gauges
 from daiku.runtime.inbox import Inbox
@@ -55,6 +56,8 @@ class Loop:
     """Called when a node class came, changed or went."""
     settled: Callable[[tuple[events.Interrupted, ...]], None] = lambda _settled: None
     """Told after each tick which warnings are done with."""
+    decided: Callable[[Tick], None] = lambda _tick: None
+    """Given each tick, for those who ask what was decided."""
     gauges: Gauges = field(default_factory=Gauges)
     observed_seconds: float = OBSERVED_SECONDS
     """Least time between two times that metrics of the cluster are set."""
@@ -166,6 +169,7 @@ class Loop:
         metrics.TICKS.inc()
         _seconds.observe(elapsed)
         self._decided = snapshot, plan.report
+        self.decided(Tick(snapshot=snapshot, plan=plan, at=now, next_at=self._wake_at))
         self._report(plan, elapsed)
         for command in plan.commands:
             self.cluster.begin(command, now)

@@ -178,7 +178,9 @@ TABLE: Final = (
         "bind_address",
         "the only address listened on; default in a pod: $POD_IP",
     ),
-    Option("METRICS_PORT", "8080", _PORT, _port, "metrics_port", "port of /metrics"),
+    Option(
+        "METRICS_PORT", "8080", _PORT, _port, "metrics_port", "port of /metrics, and of /decisions"
+    ),
     Option(
         "HEALTH_PROBE_PORT",
         "8081",

@@ -196,8 +196,8 @@ def test_json_has_exactly_the_keys_that_programs_rely_on() -> None:
     result = doctor("--from", "-", "--format", "json", given=json.dumps(pool(ready="False")))
 
     found = json.loads(result.stdout)
-    assert list(found) == ["findings", "notChecked"]
-    assert list(found["findings"][0]) == ["check", "severity", "about", "cause", "remedy"]
+    assert list(found) == ["findings", "notChecked", "ageSeconds"]
+    assert list(found["findings"][0]) == ["check", "severity", "about", "cause", "remedy", "source"]
 
 
 @pytest.mark.parametrize(("ready", "code"), [("True", 0), ("False", 3)])

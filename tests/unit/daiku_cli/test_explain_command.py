@@ -22,6 +22,9 @@ def test_json_has_exactly_the_keys_that_programs_rely_on() -> None:
         "facts",
         "reasons",
         "remedies",
+        "source",
+        "ageSeconds",
+        "whyNotController",
     ]
 
 

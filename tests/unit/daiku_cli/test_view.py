@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from daiku import events
 from daiku.cli.event_log import Said
+from daiku.cli.leader import Word
 from daiku.cli.main import app
 from daiku.cli.viewing import live, rows, screen
 from daiku.cli.viewing.choice import Choice, press
@@ -368,6 +369,9 @@ class Busy:
     def told(self, _node: str, _claim: str) -> Told:
         return TOLD
 
+    def word(self) -> Word:
+        return Word(why="nobody leads")
+
 
 def test_a_key_counts_in_a_cluster_that_never_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     pressed = iter(["s", "", "q"])
@@ -464,10 +468,11 @@ def test_json_has_exactly_the_keys_that_programs_rely_on(tmp_path: Path) -> None
     result = view("--from", saved(tmp_path), "--format", "json", "--filter", "capacity=spot")
 
     found = json.loads(result.stdout)
-    assert list(found) == ["nodes", "totals"]
+    assert list(found) == ["nodes", "totals", "source", "ageSeconds", "whyNotController"]
     assert [list(node) for node in found["nodes"]] == [
         ["name", "nodepool", "nodeClaim", "state", "instanceType", "zone", "capacityType", "pods", "podsMax",
-         "cpuRequests", "cpuAllocatable", "memoryRequests", "memoryAllocatable", "usdPerHour", "ageSeconds"]
+         "cpuRequests", "cpuAllocatable", "memoryRequests", "memoryAllocatable", "usdPerHour", "ageSeconds",
+         "going", "keptReason", "keptMessage"]
     ]  # fmt: skip
     assert found["nodes"][0]["name"] == "one"
     assert found["totals"]["nodes"] == 1

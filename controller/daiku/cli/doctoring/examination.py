@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from daiku.cli.doctoring import pools, workloads
+from daiku.cli.doctoring import controller, pools, workloads
 from daiku.cli.doctoring.evidence import Evidence
 from daiku.cli.doctoring.finding import Finding, Severity
+from daiku.cli.leader import Word
 
 CHECKS: Final = (*pools.CHECKS, *workloads.CHECKS)
 NAMED_MOST: Final = 5
 """Objects of a finding that are named to people; JSON has all."""
+CONTROLLER: Final = "controller"
 MARKS: Final = {
     Severity.ERROR: ("error", "bold red"),
     Severity.WARNING: ("warning", "yellow"),
@@ -29,8 +31,11 @@ def ordered(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda f: (f.severity, f.check, f.about, f.cause))
 
 
-def to_json(found: Sequence[Finding], notes: Sequence[str]) -> dict[str, Any]:
-    """Stable JSON."""
+def to_json(
+    found: Sequence[Finding], notes: Sequence[str], word: Word | None = None
+) -> dict[str, Any]:
+    """Stable JSON; `word` is the controller's, None where none could be asked."""
+    age = word.age_seconds() if word is not None else None
     return {
         "findings": [
             {
@@ -39,15 +44,18 @@ def to_json(found: Sequence[Finding], notes: Sequence[str]) -> dict[str, Any]:
                 "about": list(each.about),
                 "cause": each.cause,
                 "remedy": each.remedy,
+                "source": CONTROLLER if each.check in controller.CHECKS else "cluster",
             }
             for each in found
         ],
         "notChecked": list(notes),
+        # Of the findings that are from the controller; the others are from what was read just now.
+        "ageSeconds": age,
     }
 
 
-def lines(found: Sequence[Finding], notes: Sequence[str]) -> list[Text]:
-    """For people."""
+def lines(found: Sequence[Finding], notes: Sequence[str], word: Word | None = None) -> list[Text]:
+    """For people; `word` is the controller's, None where none could be asked."""
     said: list[Text] = []
     for each in found:
         mark, style = MARKS[each.severity]
@@ -60,6 +68,8 @@ def lines(found: Sequence[Finding], notes: Sequence[str]) -> list[Text]:
             Text(f"  Remedy: {each.remedy}."),
             Text(),
         ]
+    if word is not None and word.decisions is not None:
+        said.append(Text(f"note: what fails and which pods fit nowhere is {word.said()}", "dim"))
     said += [Text(f"note: {note}", style="dim") for note in notes]
     counts = [(name, sum(1 for f in found if f.severity == s)) for s, (name, _) in MARKS.items()]
     told = ", ".join(

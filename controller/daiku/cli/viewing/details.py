@@ -5,7 +5,8 @@ from typing import Final
 
 from rich.text import Text
 
-from daiku.cli.viewing import screen
+from daiku.cli.leader import Word
+from daiku.cli.viewing import decided, screen
 from daiku.cli.viewing.choice import HELP
 from daiku.cli.viewing.ledger import Resident
 from daiku.cli.viewing.rows import Row
@@ -20,7 +21,13 @@ _AMOUNT_WIDTH = 9
 
 
 def of_node(
-    row: Row, residents: Sequence[Resident], told: Told, width: int, glyphs: screen.Glyphs
+    row: Row,
+    residents: Sequence[Resident],
+    told: Told,
+    width: int,
+    glyphs: screen.Glyphs,
+    *,
+    word: Word,
 ) -> list[Text]:
     """Every line there is of a node, no matter how high the terminal is.
 
@@ -30,8 +37,13 @@ def of_node(
         told: What was said of it.
         width: Columns of the terminal.
         glyphs: What it can show.
+        word: The controller's.
     """
-    lines = [*screen.table([row], width, glyphs), Text(), Text("WHAT WAS SAID OF IT", "bold")]
+    why, by_whom = decided.of_node(word, row)
+    lines = [*screen.table([row], width, glyphs), Text(), Text("WHAT BECOMES OF IT", "bold")]
+    lines += screen.wrapped(why, width, "") if why else []
+    lines += screen.wrapped(by_whom, width, "dim")
+    lines += [Text(), Text("WHAT WAS SAID OF IT", "bold")]
     for each in told.said[:SAID_MOST]:
         text = f"{each.at:%m-%d %H:%M:%S}  {each.reason}: {each.message}"
         lines += screen.wrapped(text, width, "yellow" if each.is_warning else "")

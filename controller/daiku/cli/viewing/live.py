@@ -16,7 +16,8 @@ from rich.console import Console, Group
 from rich.live import Live as RichLive
 from rich.text import Text
 
-from daiku.cli.viewing import details, rows, screen
+from daiku.cli.leader import Word
+from daiku.cli.viewing import decided, details, rows, screen
 from daiku.cli.viewing.choice import Choice, press
 from daiku.cli.viewing.ledger import Ledger
 from daiku.cli.viewing.rows import Row
@@ -34,14 +35,14 @@ def show(source: Live, choice: Choice, console: Console) -> None:
     """Show the cluster until the person has seen enough."""
     drawn = 0.0
     found: list[Row] = []
-    said: tuple[tuple[str, ...], Told] = (), Told()
+    said: tuple[tuple[str, ...], Told, Word] = (), Told(), Word()
     changed, size = True, console.size
     with (
         _keys() as key,
         RichLive(console=console, screen=True, auto_refresh=False, transient=True) as frame,
     ):
         while True:
-            now = tuple(source.notes), _told(source, found, choice)
+            now = tuple(source.notes), _told(source, found, choice), source.word()
             if changed or now != said or time.monotonic() - drawn > AGES_SECONDS:
                 found = rows.rows(
                     source.ledger.machines(), source.price, choice.discount, clock.now()
@@ -49,8 +50,10 @@ def show(source: Live, choice: Choice, console: Console) -> None:
                 drawn, said, changed = time.monotonic(), now, True
             if changed:
                 size = console.size
-                notes, told = said
-                lines = picture(found, source.ledger, choice, console, notes=notes, told=told)
+                notes, told, word = said
+                lines = picture(
+                    found, source.ledger, choice, console, notes=notes, told=told, word=word
+                )
                 frame.update(Group(*lines), refresh=True)
             pressed = key(FRAME_SECONDS)
             if pressed and not press(pressed, choice, size.height):
@@ -66,6 +69,7 @@ def picture(
     *,
     notes: Sequence[str] = (),
     told: Told | None = None,
+    word: Word | None = None,
 ) -> list[Text]:
     """The lines of one frame, as many as the terminal has; where `choice` is, is kept inside what there is."""
     width, height = console.size
@@ -78,17 +82,25 @@ def picture(
         lines = details.of_keys(width)
     elif opened is not None:
         residents = ledger.residents(opened.name)
-        whole = details.of_node(opened, residents, told or Told(), width, glyphs)
+        whole = details.of_node(
+            opened, residents, told or Told(), width, glyphs, word=word or Word()
+        )
         lines = _scrolled(whole, choice, height)
     else:
-        lines = _list(found, ledger.waiting, notes, choice, console)
+        lines = _list(found, ledger.waiting, notes, choice, console, word=word or Word())
     for line in lines:
         line.truncate(width)
     return lines[:height]
 
 
 def _list(
-    found: Sequence[Row], waiting: int, notes: Sequence[str], choice: Choice, console: Console
+    found: Sequence[Row],
+    waiting: int,
+    notes: Sequence[str],
+    choice: Choice,
+    console: Console,
+    *,
+    word: Word,
 ) -> list[Text]:
     """All nodes, with the one that is selected among those that are visible."""
     width, height = console.size
@@ -96,7 +108,8 @@ def _list(
     shown = rows.arrange(
         found, choice.sort, reverse=choice.reverse, chosen=choice.chosen, text=choice.text
     )
-    above = screen.header(rows.totals(shown, waiting), notes, width, glyphs)
+    sums, said = rows.totals(shown, waiting), decided.line(word, shown)
+    above = screen.header(sums, notes, width, glyphs, said)
     room = max(1, height - len(above) - 2)
     names = [row.name for row in shown]
     # The node stays selected, not the line: others come and go above it.

@@ -59,8 +59,10 @@ class _Column:
     right: bool = False
 
 
-def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> list[Text]:
-    """The lines above the table: what all nodes come to, and what is missing; the two bars fit `width`."""
+def header(
+    sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs, decided: str = ""
+) -> list[Text]:
+    """The lines above the table: what all nodes come to, what is decided, what is missing; the two bars fit `width`."""
     kinds = ", ".join(
         f"{nodes} {kind or 'of no capacity type'} {_all_hours(usd)}"
         for kind, (nodes, usd) in sums.by_capacity_type.items()
@@ -85,6 +87,7 @@ def header(sums: Totals, notes: Sequence[str], width: int, glyphs: Glyphs) -> li
         lines.append(
             Text(f"{units.counted(sums.unpriced, 'node')} without a price: counted as $0", "dim")
         )
+    lines += wrapped(decided, width, "") if decided else []
     said = [line for note in notes for line in wrapped(note, width, "yellow")]
     return [*lines, *said, Text()]
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from daiku.api import kinds
-from daiku.cli import event_log, surroundings
+from daiku.cli import event_log, leader, surroundings
 from daiku.cli.event_log import Said
+from daiku.cli.leader import Word
 from daiku.cli.viewing import rows
 from daiku.cli.viewing.ledger import Ledger, Machine
 from daiku.kube import credentials, errors
@@ -25,7 +26,7 @@ WATCHED: Final = (kinds.NODES, kinds.NODE_CLAIMS, kinds.PODS)
 PATIENCE_SECONDS: Final = 30.0
 """How long the first lists may take."""
 TOLD_SECONDS: Final = 5.0
-"""How old the events of a node that is looked at may be."""
+"""How old the events of a node that is looked at may be, and what the controller said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,9 @@ class Live:
         self._price_note = "" if price else "prices are being read"
         self._told: dict[str, Told] = {}
         """Name of a node -> what was said of it; only those that were looked at."""
+        self._word = Word(why="the controller is being asked")
+        self._word_read = float("-inf")
+        self._asking_leader: threading.Thread | None = None
         self.ledger = Ledger()
         """What is known now."""
 
@@ -95,12 +99,22 @@ class Live:
         ]
         return [*problems, *([self._price_note] if self._price_note else [])]
 
+    def word(self) -> Word:
+        """What the controller that leads said last; it is asked again in the background."""
+        if time.monotonic() - self._word_read > TOLD_SECONDS:
+            self._word_read = time.monotonic()
+            self._asking_leader = threading.Thread(
+                target=self._ask_leader, name="leader", daemon=True
+            )
+            self._asking_leader.start()
+        return self._word
+
     def open(self, step: Callable[[str, int, int], None], *, prices: bool) -> None:
         """Wait for the first lists.
 
         Args:
             step: Is told what is waited for.
-            prices: Whether to wait for prices too.
+            prices: Whether to wait for prices too, and for the controller's answer.
 
         Raises:
             NoViewError: Nodes cannot be read.
@@ -123,12 +137,16 @@ class Live:
         nodes = self._watchers[0]
         if not nodes.listed.is_set():
             raise NoViewError(f"nodes cannot be read: {nodes.problem}")
+        self.word()
         asked = threading.Thread(target=self._ask_prices, name="prices", daemon=True)
         if self._is_priced or not self._machines:
             self._price_note = ""
-            return
-        asked.start()
-        if prices:
+        else:
+            asked.start()
+        if prices and self._asking_leader is not None:
+            step("asking the controller", len(WATCHED) - 1, len(WATCHED))
+            self._asking_leader.join(PATIENCE_SECONDS)
+        if prices and asked.is_alive():
             step("reading prices", len(WATCHED) - 1, len(WATCHED))
             asked.join(PATIENCE_SECONDS)
 
@@ -174,6 +192,10 @@ class Live:
             note = "" if said else "no events"
         said.sort(key=lambda each: each.at, reverse=True)
         self._told[node] = Told(said=tuple(said), note=note, read=time.monotonic())
+
+    def _ask_leader(self) -> None:
+        self._word = leader.ask(self._client, self._environ)
+        self._word_read = time.monotonic()
 
     def _ask_prices(self) -> None:
         # boto3 takes a third of a second, which the first frame should not wait for.
