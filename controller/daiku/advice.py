@@ -17,6 +17,7 @@ WAITING: Final[Mapping[str, str]] = {
 """Reason of a blocker -> what would change it."""
 KEPT: Final[Mapping[str, str]] = {
     "Budget": "raise spec.disruption.budgets of the NodePool, or wait",
+    "CapacityUnavailable": "wait, allow more instance types or zones, or raise daiku.dev/price-guard of the NodePool",
     "ConsolidationDisabled": "set spec.disruption.consolidateAfter of the NodePool",
     "DoNotDisrupt": "take the annotation off the node",
     "NotEmpty": "set spec.disruption.consolidationPolicy of the NodePool to WhenEmptyOrUnderutilized",

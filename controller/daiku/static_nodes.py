@@ -14,6 +14,7 @@ from daiku.model.meta import Meta
 from daiku.model.node import Node
 from daiku.model.nodepool import NodePool
 from daiku.provisioning import static
+from daiku.scheduling import offers
 from daiku.scheduling.problem import template_requirements
 from daiku.settings import Settings
 
@@ -54,14 +55,9 @@ def missing(
 
 def _cheapest(pool: NodePool, catalogue: Catalogue) -> tuple[InstanceType, Offering] | None:
     asked = template_requirements(pool)
-    offers = [
-        (each, offering)
-        for each in catalogue.instance_types.get(pool.template.node_class, ())
-        if not each.requirements.intersects(asked)
-        for offering in each.offerings
-        if offering.available and not asked.intersects(offering.requirements)
-    ]
-    return min(offers, key=lambda o: (o[1].price_usd_per_hour, o[0].name, o[1].zone), default=None)
+    types = catalogue.instance_types.get(pool.template.node_class, ())
+    found = [o for o in offers.that_would_do(types, asked) if o[1].available]
+    return min(found, key=lambda o: (o[1].price_usd_per_hour, o[0].name, o[1].zone), default=None)
 
 
 def _node(pool: NodePool, name: str, bought: InstanceType, offering: Offering) -> Node:

@@ -18,6 +18,7 @@ from daiku.model import resources
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
 from daiku.report import Kept
+from daiku.scheduling import price_guard
 
 REASON: Final = "Drifted"
 STATIC_CAPACITY: Final = "StaticCapacity"
@@ -66,7 +67,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
                 reason, message = "DriftWaits", "others that cannot be replaced come before it"
             else:
                 weighing = of_drift(ground.world(), (candidate.state_node,))
-                reason, message = ("NoPlace", weighing.refusal) if weighing.refusal else ("", "")
+                reason, message = _against(weighing, ground)
         if not reason and candidate.is_dry:
             reason, message = "DryRun", "it would be replaced: Drifted"
         if reason:
@@ -83,6 +84,21 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
         made.proposals.append(proposal)
+
+
+def _against(weighing: Weighing, ground: Ground) -> tuple[str, str]:
+    """Why a node is not replaced so, as reason and sentence; both empty when it is."""
+    if weighing.refusal:
+        return "NoPlace", weighing.refusal
+    for node in weighing.new_nodes:
+        times = price_guard.factor(node.pool, ground.settings)
+        most = price_guard.most_of(node, ground.catalogue, times)
+        if node.usd_per_hour > most:
+            return price_guard.REASON, (
+                f"what would replace it costs ${node.usd_per_hour:.4f}/h ({node.types[0].name}) while all cheaper "
+                f"types that would do are sold out, and may cost ${most:.4f}/h"
+            )
+    return "", ""
 
 
 def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[str, str]:
