@@ -11,6 +11,7 @@ from daiku_infra.reading import Section
 
 _DURATION = r"(\d+(\.\d+)?(ms|s|m|h))+"
 _DOLLARS_MOST = 100
+_FACTOR_MOST = 1_000
 _INTERFACES_MOST = 15
 _REQUESTS_MOST = 100_000
 _USUAL = ControllerSettingsArgs()
@@ -26,6 +27,10 @@ def read(section: Section) -> ControllerSettingsArgs:
         per_node_cost=section.number(
             "perNodeCost", default=_USUAL.per_node_cost, low=0, high=_DOLLARS_MOST
         ),
+        price_guard=section.number(
+            "priceGuard", default=_USUAL.price_guard, low=1, high=_FACTOR_MOST
+        ),
+        price_guard_patience=_duration(section, "priceGuardPatience", _USUAL.price_guard_patience),
         enable_zonal_shift=section.flag("enableZonalShift", default=_USUAL.enable_zonal_shift),
         disable_dry_run=section.flag("disableDryRun", default=_USUAL.disable_dry_run),
         isolated_vpc=section.flag("isolatedVpc", default=_USUAL.isolated_vpc),

@@ -36,6 +36,10 @@ class ControllerSettingsArgs:
     """The search for cheaper nodes ends after this with the best it has found."""
     per_node_cost: float = 0.0
     """Dollars per hour that a node costs beside its instance; above 0, fewer and larger nodes are made."""
+    price_guard: float = 2.0
+    """How many times the on-demand list price of a type that would do a new node may cost, 1 or more."""
+    price_guard_patience: str = "5m"
+    """After how long of waiting twice as much is paid, and again after as long."""
     enable_zonal_shift: bool = False
     """Launch nothing in zones that the cluster is shifted away from."""
     disable_dry_run: bool = False

@@ -369,7 +369,7 @@ def _existing_node(
 def _unbuyable(snapshot: Snapshot, catalogue: Catalogue, settings: Settings) -> Iterator[str]:
     """Static NodePools that cannot have their nodes."""
     for pool in snapshot.node_pools if settings.is_on(static.GATE) else ():
-        if pool.replicas and not static.can_be_had(pool, snapshot, catalogue):
+        if pool.replicas and static.cheapest(pool, snapshot, catalogue) is None:
             yield f"NodePool {pool.meta.name}: nothing that it allows can be bought"
 
 

@@ -38,6 +38,11 @@ class Settings:
     per_node_cost_usd_per_hour: float = 0.0
     """What a node costs beside its instance (agents, licences); makes fewer, larger nodes cheaper. PER_NODE_COST, at
     least 0."""
+    price_guard: float = 2.0
+    """How many times the on-demand list price of a type that would do a new node may cost. PRICE_GUARD, at least 1; the
+    annotation daiku.dev/price-guard of a NodePool counts before it."""
+    price_guard_patience: timedelta = timedelta(minutes=5)
+    """After how long of waiting that factor doubles, and again after as long. PRICE_GUARD_PATIENCE, more than 0."""
     drift_soak: timedelta = timedelta(seconds=60)
     """How long a node that replaced a drifted one must be ready before more follow. At least 0."""
     drain_on_rebalance: bool = False

@@ -90,7 +90,7 @@ def tick(
         unschedulable=asked.unschedulable,
         kept=tuple(going.kept),
         proposals=tuple(going.proposals),
-        looks=going.looks,
+        looks={**going.looks, **fixed.looks},
         placements={pod: node for pod, node in asked.placements.items() if pod not in lost},
         usd_per_hour=sum(prices.of_nodes(snapshot, catalogue).values()),
         lower_bound_usd_per_hour=asked.lower_bound_usd_per_hour,

@@ -22,6 +22,8 @@ OTHERS = ControllerSettingsArgs(
     batch_max_duration="30s",
     solve_max_duration="1m30s",
     per_node_cost=0.01,
+    price_guard=3.5,
+    price_guard_patience="10m",
     enable_zonal_shift=True,
     disable_dry_run=True,
     isolated_vpc=True,
@@ -36,7 +38,8 @@ OTHERS = ControllerSettingsArgs(
 )
 IN_A_STACK_FILE = {
     "logLevel": "debug", "batchIdleDuration": "2s", "batchMaxDuration": "30s", "solveMaxDuration": "1m30s",
-    "perNodeCost": 0.01, "enableZonalShift": True, "disableDryRun": True, "isolatedVpc": True,
+    "perNodeCost": 0.01, "priceGuard": 3.5, "priceGuardPatience": "10m",
+    "enableZonalShift": True, "disableDryRun": True, "isolatedVpc": True,
     "vmMemoryOverheadPercent": 0.05, "reservedEnis": 1, "drainOnRebalanceRecommendation": True,
     "preferencePolicy": "Ignore", "minValuesPolicy": "BestEffort", "kubeClientQps": 50.5, "kubeClientBurst": 100,
     "featureGates": {"SpotToSpotConsolidation": True, "ReservedCapacity": False},
@@ -88,6 +91,7 @@ def test_a_stack_file_has_a_word_for_every_setting() -> None:
         pytest.param({"batchIdle": "1s"}, "did you mean batchIdleDuration?", id="half a name"),
         pytest.param({"batchIdleDuration": "1"}, "such as 10s", id="a duration without a unit"),
         pytest.param({"perNodeCost": "cheap"}, "from 0 to 100", id="a word for a number"),
+        pytest.param({"priceGuard": 0.5}, "from 1 to 1000", id="a factor below one"),
         pytest.param({"logLevel": "warn"}, "none of debug, info, error", id="another level"),
         pytest.param(
             {"featureGates": {"spotToSpotConsolidation": True}},

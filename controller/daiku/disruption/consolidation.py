@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Final
 
 from daiku import reasons
-from daiku.disruption import balanced, loops, repacking
+from daiku.disruption import balanced, fallback, loops, repacking
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.ground import Ground
 from daiku.disruption.method import Findings, propose
@@ -68,7 +68,7 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Loo
         made.wakes.append(before.again_at(ground.snapshot.changes))
         return made, None
     begins = before is None or before.complete
-    look = Look(at=now, changes=ground.snapshot.changes) if begins or before is None else before
+    look = _begun(ground) if begins or before is None else before
     search = Search(ground, look, made)
     ranked = sorted(able, key=lambda c: (-_worth(c, ground), c.name))
     if begins:
@@ -80,6 +80,16 @@ def plan(candidates: Sequence[Candidate], ground: Ground) -> tuple[Findings, Loo
         found = _one_by_one(ranked, search)
         made.proposals += [found] if found is not None else []
     return made, search.look
+
+
+def _begun(ground: Ground) -> Look:
+    """A round that begins; what was sold out may be had again without any other change, and is worth another."""
+    back = [*ground.snapshot.sold_out.values(), *fallback.ends(ground.snapshot, ground.now)]
+    return Look(
+        at=ground.now,
+        changes=ground.snapshot.changes,
+        until=max(min(back), ground.now + _PAUSE) if back else None,
+    )
 
 
 def _at_once(ranked: Sequence[Candidate], search: Search) -> list[Proposal]:

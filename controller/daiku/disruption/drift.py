@@ -20,6 +20,7 @@ from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
 from daiku.reason import NO_REASON, Reason
 from daiku.report import Kept
+from daiku.scheduling import price_guard
 
 REASON: Final = reasons.DRIFTED
 STATIC_CAPACITY: Final = "StaticCapacity"
@@ -71,9 +72,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
                 )
             else:
                 weighing = of_drift(ground.world(), (candidate.state_node,))
-                reason, message = (
-                    (reasons.NO_PLACE, weighing.refusal) if weighing.refusal else (NO_REASON, "")
-                )
+                reason, message = _against(weighing, ground)
         if not reason and candidate.is_dry:
             reason, message = reasons.DRY_RUN, "it would be replaced: Drifted"
         if reason:
@@ -90,6 +89,21 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
             saves_usd_per_hour=weighing.saves_usd_per_hour,
         )
         made.proposals.append(proposal)
+
+
+def _against(weighing: Weighing, ground: Ground) -> tuple[Reason, str]:
+    """Why a node is not replaced so, as reason and sentence; both empty when it is."""
+    if weighing.refusal:
+        return reasons.NO_PLACE, weighing.refusal
+    for node in weighing.new_nodes:
+        times = price_guard.factor(node.pool, ground.settings)
+        most = price_guard.most_of(node, ground.catalogue, times)
+        if node.usd_per_hour > most:
+            return price_guard.REASON, (
+                f"what would replace it costs ${node.usd_per_hour:.4f}/h ({node.types[0].name}) while all cheaper "
+                f"types that would do are sold out, and may cost ${most:.4f}/h"
+            )
+    return NO_REASON, ""
 
 
 def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[Reason, str]:

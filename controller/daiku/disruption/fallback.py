@@ -9,7 +9,7 @@ That a node fell back is read off its NodeClaim: it is on-demand and was allowed
 restart.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -83,19 +83,30 @@ def _waiting(snapshot: Snapshot, now: datetime) -> Iterator[tuple[StateNode, Nod
 
 
 def one_at_a_time(
-    candidates: Sequence[Candidate], moves: Iterable[Move], now: datetime
+    candidates: Sequence[Candidate],
+    moves: Iterable[Move],
+    usd_per_hour: Mapping[str, float],
+    now: datetime,
 ) -> tuple[list[Candidate], list[Kept]]:
     """`candidates` with one node per NodePool that returns to spot, and why the others wait.
+
+    The first is the one that costs most per pod that has to move: what was bought dear, as larger than its pods need,
+    stays no longer than others. Of nodes that cost the same the oldest is first.
 
     Args:
         candidates: Who could be consolidated.
         moves: What is under way.
+        usd_per_hour: What each node costs, by its name.
         now: The time.
     """
     under_way = {s.nodepool: s.claim_name for m in moves for s in m.members if _returns(s, now)}
     kept: dict[str, Kept] = {}
-    for candidate in sorted(candidates, key=lambda c: (_born(c), c.name)):
-        if not _returns(candidate.state_node, now):
+    for candidate in sorted(
+        candidates,
+        key=lambda c: (-usd_per_hour.get(c.state_node.name, 0.0) / c.cost, _born(c), c.name),
+    ):
+        # One that may not go says so itself, and holds up no other.
+        if candidate.objection is not None or not _returns(candidate.state_node, now):
             continue
         first = under_way.setdefault(candidate.pool.meta.name, candidate.name)
         if first != candidate.name:

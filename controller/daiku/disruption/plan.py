@@ -163,7 +163,7 @@ def _objections(
     """Why each proposal, by its id, is not right any more; empty for those that are."""
     steps, outdone = [(p, m) for p, m in rested if p.method == repacking.METHOD], ""
     if steps:
-        free, _ = fallback.one_at_a_time(candidates, ground.moves, ground.now)
+        free, _ = fallback.one_at_a_time(candidates, ground.moves, ground.prices(), ground.now)
         outdone = repacking.outdone(steps, free, ground)
     found = {
         p.id: (outdone if p.method == repacking.METHOD else "")
@@ -204,7 +204,7 @@ def _decide(rest: Sequence[Candidate], ground: Ground, made: Disruption, *, begu
     if _drift(rest, ground, made) or made.proposals or begun:
         return
     drifted = {c.name: True for c in rest if c.claim.is_true("Drifted")}
-    rest, kept = fallback.one_at_a_time(rest, ground.moves, ground.now)
+    rest, kept = fallback.one_at_a_time(rest, ground.moves, ground.prices(), ground.now)
     made.kept += kept
     made.wakes += fallback.ends(ground.snapshot, ground.now)
     rest, waiting = _beside_repacks(rest, ground)

@@ -9,6 +9,7 @@ by then, until it saves more than it launches and nothing forbids it. A pod neve
 Letters in shapes: C pod classes, N nodes that go.
 """
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -71,7 +72,9 @@ def ordered(
     plain = [step for step in plain if step.saved_usd_per_hour > step.moving_usd_per_hour + _PENNY]
     plain = [step for step in plain if allows(step)]
     others = {name: needs[name] for name in outcome.gone if needs[name]}
-    return (*sorted(plain, key=_rank), *_with_new_nodes(others, new_nodes, known, world, allows))
+    # Steps with new nodes keep their order: some use the nodes of those before.
+    filling = _with_new_nodes(others, new_nodes, known, world, allows)
+    return tuple(heapq.merge(sorted(plain, key=_rank), filling, key=_rank))
 
 
 def _rank(step: Step) -> tuple[float, tuple[str, ...]]:

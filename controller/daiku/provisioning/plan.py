@@ -15,10 +15,10 @@ from daiku.commands import Announce, Command, CreateNodeClaim
 from daiku.model import labels, resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
-from daiku.provisioning import batching, leaving, nominations, price_guard
+from daiku.provisioning import batching, leaving, nominations
 from daiku.provisioning.nominations import Standing
 from daiku.report import Unschedulable
-from daiku.scheduling import claims, limits, node_sets, problem, solver
+from daiku.scheduling import claims, limits, node_sets, price_guard, problem, solver
 from daiku.scheduling.packer.effort import Stop
 from daiku.scheduling.solution import Solution
 from daiku.settings import Settings
@@ -97,7 +97,7 @@ def plan(
     )
     solved = node_sets.cheapest(asked, solved)
     waiting_since = {**snapshot.arrivals, **since}
-    bought, withheld = price_guard.divide(solved.new_nodes, catalogue, waiting_since, now)
+    bought, withheld = price_guard.divide(solved.new_nodes, catalogue, waiting_since, settings, now)
     solved = replace(solved, new_nodes=bought, unschedulable=(*solved.unschedulable, *withheld))
     creations = list(
         limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)

@@ -2,7 +2,7 @@
 
 Missing ones are made, up to the limit `nodes`; surplus ones go, those first that cost the least: not launched yet, then
 empty, then those with the fewest pods and the shortest life ahead. No budget is asked for that: the number is an order.
-Their pods leave as in any drain.
+Their pods leave as in any drain. The price guard holds for these nodes too; it counts from when they were first missed.
 
 Source: Karpenter's static.provisioning and static.deprovisioning (gate StaticCapacity).
 """
@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku import reasons
-from daiku.commands import Command, DeleteNodeClaim
+from daiku.commands import Announce, Command, DeleteNodeClaim
 from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
-from daiku.scheduling import claims
+from daiku.report import Look
+from daiku.scheduling import claims, offers, price_guard
 from daiku.scheduling.problem import template_requirements
 from daiku.settings import Settings
 from daiku.state import readiness
@@ -35,6 +36,8 @@ class Static:
 
     commands: list[Command] = field(default_factory=list[Command])
     wakes: list[datetime] = field(default_factory=list[datetime])
+    looks: dict[str, Look] = field(default_factory=dict[str, Look])
+    """Since when the price guard keeps NodePools from their nodes."""
 
 
 def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: datetime) -> Static:
@@ -52,7 +55,11 @@ def plan(snapshot: Snapshot, catalogue: Catalogue, settings: Settings, now: date
         if len(staying) > pool.replicas:
             made.commands += _surplus(staying, pool.replicas, now)
         elif len(staying) < pool.replicas:
-            _add(made, pool, snapshot, catalogue, now, counts=(len(staying), len(nodes)))
+            lack = _Lack(pool, snapshot, catalogue, settings, now)
+            _add(made, lack, staying=len(staying), there=len(nodes))
+        launched = sum(1 for s in staying if s.provider_id)
+        if launched >= pool.replicas and _missed_since(pool, snapshot) is not None:
+            made.looks[_look(pool)] = Look(at=now, changes=-1, complete=True)
     return made
 
 
@@ -61,17 +68,20 @@ def _is_chosen(state_node: StateNode) -> bool:
     return state_node.claim is not None and state_node.claim.is_true("DisruptionReason")
 
 
-def _add(
-    made: Static,
-    pool: NodePool,
-    snapshot: Snapshot,
-    catalogue: Catalogue,
-    now: datetime,
-    *,
-    counts: tuple[int, int],
-) -> None:
-    """Make what is missing; `counts`: nodes that stay, and all that there are."""
-    staying, there = counts
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """A pool that lacks nodes."""
+
+    pool: NodePool
+    snapshot: Snapshot
+    catalogue: Catalogue
+    settings: Settings
+    now: datetime
+
+
+def _add(made: Static, lack: _Lack, *, staying: int, there: int) -> None:
+    """Make what is missing; `staying` of all nodes that are `there` stay."""
+    pool, snapshot, now = lack.pool, lack.snapshot, lack.now
     most = (pool.limits or {}).get(resources.NODES)
     room = most - there if most is not None else pool.replicas or 0
     wanted = min((pool.replicas or 0) - staying, room)
@@ -80,10 +90,16 @@ def _add(
         made.wakes += [hold.until] if hold.until is not None else []
         return
     problem = pool.invalid or readiness.node_class_problem(pool, snapshot)
-    if wanted <= 0 or problem or not can_be_had(pool, snapshot, catalogue):
+    if wanted <= 0 or problem:
         made.wakes.append(now + _RETRY)
         return
-    given = claims.given_labels(catalogue.instance_types[pool.template.node_class])
+    since = _missed_since(pool, snapshot) or now
+    may = price_guard.allowance(pool, since, lack.settings, now)
+    if not _can_be_had(made, lack, may):
+        made.looks[_look(pool)] = Look(at=since, changes=-1)
+        made.wakes.append(min(now + _RETRY, may.grows))
+        return
+    given = claims.given_labels(lack.catalogue.instance_types[pool.template.node_class])
     taken = dict.fromkeys(snapshot.by_name)
     for number in range(wanted):
         creation = claims.bare(pool, now, given=given, taken=taken, purpose=f"static {number}")
@@ -91,17 +107,50 @@ def _add(
         made.commands.append(creation)
 
 
-def can_be_had(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> bool:
-    """Whether anything that the pool allows is for sale: a NodeClaim that cannot be launched is not made."""
-    asked = template_requirements(pool)
-    return not asked.is_empty and any(
-        offering.available
-        and (each.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
-        and not asked.intersects(offering.requirements)
-        for each in catalogue.instance_types.get(pool.template.node_class, ())
-        if not each.requirements.intersects(asked)
-        for offering in each.offerings
+def _look(pool: NodePool) -> str:
+    return f"static/{pool.meta.name}"
+
+
+def _missed_since(pool: NodePool, snapshot: Snapshot) -> datetime | None:
+    """Since when nodes are missing that cannot be had, or are too dear; None when none are."""
+    before = snapshot.looks.get(_look(pool))
+    return None if before is None or before.complete else before.at
+
+
+def cheapest(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> float | None:
+    """What the cheapest node that the pool allows and that can be had costs, in USD per hour; None: none can."""
+    types = catalogue.instance_types.get(pool.template.node_class, ())
+    return min(
+        (
+            offering.price_usd_per_hour
+            for each, offering in offers.that_would_do(types, template_requirements(pool))
+            if offering.available
+            and (each.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
+        ),
+        default=None,
     )
+
+
+def _can_be_had(made: Static, lack: _Lack, may: price_guard.Allowance) -> bool:
+    """Whether anything that the pool allows is for sale, and not too dear: no other NodeClaim is made."""
+    pool = lack.pool
+    price = cheapest(pool, lack.snapshot, lack.catalogue)
+    if price is None:
+        return False
+    types = lack.catalogue.instance_types.get(pool.template.node_class, ())
+    least = price_guard.list_price(types, template_requirements(pool), {})
+    if least is None or price <= may.factor * least:
+        return True
+    message = (
+        f"the cheapest node that can be had costs ${price:.4f}/h, {price / least:.1f} times the on-demand price of a "
+        f"type that would do; {2 * may.factor:g} times is paid from {may.grows:%H:%M:%S} UTC on"
+    )
+    made.commands.append(
+        Announce.on(
+            "NodePool", pool.meta, type_="Warning", reason=price_guard.REASON, message=message
+        )
+    )
+    return False
 
 
 def _surplus(staying: list[StateNode], replicas: int, now: datetime) -> list[DeleteNodeClaim]:

@@ -4,6 +4,7 @@ Counters of nodes come from the difference between two snapshots, so they count 
 caused it.
 """
 
+from collections import Counter as Counts
 from dataclasses import dataclass, field
 
 from prometheus_client import Counter
@@ -16,6 +17,7 @@ from daiku.reason import label
 from daiku.report import Report
 from daiku.runtime.disruption_gauges import DisruptionGauges
 from daiku.runtime.fleet_gauges import FleetGauges
+from daiku.scheduling import price_guard
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.telemetry import metrics
@@ -38,6 +40,8 @@ class Gauges:
     _pools: tuple[str, ...] = ()
     _seen: dict[str, NodePool] = field(default_factory=dict[str, NodePool])
     """NodePools as their gauges were last set: most ticks change none of them."""
+    _held: dict[str, int] = field(default_factory=dict[str, int])
+    """NodePools that the price guard has kept from making a node -> pods that wait for that now."""
     _nodes: dict[str, _Place] = field(default_factory=dict[str, _Place])
     _fleet: FleetGauges = field(default_factory=FleetGauges)
     _disruption: DisruptionGauges = field(init=False)
@@ -74,10 +78,16 @@ class Gauges:
         pools = tuple(pool.meta.name for pool in snapshot.node_pools)
         if pools != self._pools:
             # What is left of a pool that is gone would stay for ever.
+            metrics.PRICE_GUARD_HELD.clear()
+            self._held.clear()
             metrics.NODEPOOL_LIMIT.clear()
             metrics.NODEPOOL_USAGE.clear()
             self._seen.clear()
             self._pools = pools
+        # A pool whose pods are held no more goes back to 0.
+        self._held = dict.fromkeys(self._held, 0) | _held(report)
+        for name, count in self._held.items():
+            metrics.PRICE_GUARD_HELD.labels(name).set(count)
         for pool in snapshot.node_pools:
             if self._seen.get(pool.meta.name) is pool:
                 continue
@@ -98,6 +108,16 @@ class Gauges:
                 metrics.NODECLAIMS_CREATED.labels(label(command.reason), pool, relaxed).inc()
             case _:
                 pass
+
+
+def _held(report: Report) -> dict[str, int]:
+    """NodePool -> pods that wait for a node of it that is too dear now."""
+    found: Counts[str] = Counts()
+    for each in report.unschedulable:
+        found.update(
+            {b.nodepool: len(each.pods) for b in each.blockers if b.reason == price_guard.REASON}
+        )
+    return found
 
 
 def _place(state_node: StateNode) -> _Place:

@@ -73,6 +73,13 @@ def _amount(text: str) -> float:
     return value
 
 
+def _factor(text: str) -> float:
+    value = float(text)
+    if not 1 <= value < float("inf"):
+        raise ValueError
+    return value
+
+
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1:
@@ -228,6 +235,22 @@ TABLE: Final = (
         _amount,
         "settings.per_node_cost_usd_per_hour",
         "USD per hour that a node costs beside its instance; above 0, fewer and larger nodes are made",
+    ),
+    Option(
+        "PRICE_GUARD",
+        "2",
+        "a number of 1 or more",
+        _factor,
+        "settings.price_guard",
+        "how many times the on-demand list price of a type that would do a new node may cost",
+    ),
+    Option(
+        "PRICE_GUARD_PATIENCE",
+        "5m",
+        _DURATION,
+        _duration,
+        "settings.price_guard_patience",
+        "pods that have waited for this long may have nodes twice as dear, and so on",
     ),
     Option(
         "ENABLE_ZONAL_SHIFT",

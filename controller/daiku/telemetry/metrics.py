@@ -186,6 +186,11 @@ SAVINGS: Final = Counter(
 NODES_KEPT: Final = Gauge(
     "daiku_nodes_kept_count", "Nodes that are not disrupted now, by why.", ["reason"]
 )
+PRICE_GUARD_HELD: Final = Gauge(
+    "daiku_price_guard_held_pods_count",
+    "Pods whose node would cost more than the price guard allows now; no series before the first.",
+    ["nodepool"],
+)
 WATCH_RELISTS: Final = Counter(
     "daiku_watch_relists_total", "Lists made anew because the server forgot.", ["kind"]
 )

@@ -28,11 +28,11 @@ def fallen(name: str, minutes_ago: int = 0, **fields: Any) -> list[Any]:
     return [claim, node, build.pod(f"pod-{name}", cpu="4", node=node.meta.name)]
 
 
-def spot_world(*objects: Any, **how: Any) -> Moving:
+def spot_world(*objects: Any, types: Any = (KIND,), **how: Any) -> Moving:
     pool = build.node_pool(
         requirements=build.needs(BOTH), consolidate_after=timedelta(seconds=10), **how
     )
-    return world(*objects, pool=pool, types=(KIND,))
+    return world(*objects, pool=pool, types=types)
 
 
 def kinds(made: Moving) -> list[str]:
@@ -66,6 +66,35 @@ def test_nodes_return_one_at_a_time_although_the_budget_allows_more() -> None:
         if kinds(made) == ["spot"] * 3:
             break
     assert (kinds(made), most) == (["spot"] * 3, 1)
+
+
+def with_a_dear_node(**fields: Any) -> Moving:
+    """Larger types were all that could be had for one small pod: its node costs most of all for what it holds."""
+    dear, node = running("c", "c-192x", cpu="192", requirements=build.needs(*FULL))
+    large = build.instance_type(
+        "c-192x", cpu="192", memory="384Gi", capacity_types=(labels.ON_DEMAND, labels.SPOT)
+    )
+    return spot_world(
+        *fallen("a", 15),
+        *fallen("b", 14),
+        *[dear, node, build.pod("pod-c", cpu="1", node="node-c", **fields)],
+        budgets=(Budget(nodes="1"),),
+        types=(KIND, large),
+    )
+
+
+def test_what_was_bought_dear_returns_before_older_nodes() -> None:
+    made = with_a_dear_node()
+    made.run(55)
+    assert "node-c" not in made.nodes()
+    assert {"node-a", "node-b"} <= made.nodes().keys()
+
+
+def test_a_node_that_may_not_go_holds_up_no_other() -> None:
+    made = with_a_dear_node(annotations={labels.DO_NOT_DISRUPT: "true"})
+    made.run(120, step=2)
+    assert "node-c" in made.nodes()
+    assert "node-a" not in made.nodes()
 
 
 def test_a_budget_of_none_keeps_them() -> None:

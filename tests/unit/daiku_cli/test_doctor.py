@@ -71,7 +71,9 @@ def budget(name: str = "web", *, app: str = "web", expected: int = 3, **spec: An
     )
 
 
-def pool(*, ready: str = "True", limits: Any = None, used: Any = None, **spec: Any) -> Json:
+def pool(
+    *, ready: str = "True", limits: Any = None, used: Any = None, replicas: int = 0, **spec: Any
+) -> Json:
     ref = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
     condition = {"type": "Ready", "status": ready, "reason": "X", "message": "because of this"}
     return named(
@@ -80,6 +82,7 @@ def pool(*, ready: str = "True", limits: Any = None, used: Any = None, **spec: A
         version="karpenter.sh/v1",
         spec={
             "template": {"spec": {"nodeClassRef": ref, "requirements": [], **spec}},
+            **({"replicas": replicas} if replicas else {}),
             **({"limits": limits} if limits else {}),
         },
         status={"conditions": [condition], "resources": used or {}},
@@ -107,6 +110,35 @@ def webhook(name: str) -> Json:
     return named("ValidatingWebhookConfiguration", name)
 
 
+def told(
+    kind: str, name: str, message: str, *, at: str = "12:00:00", reason: str = "FailedScheduling"
+) -> Json:
+    """An Event of the controller."""
+    return named(
+        "Event",
+        f"{name}.{at}",
+        involvedObject={
+            "kind": kind,
+            "name": name,
+            "namespace": "default" if kind == "Pod" else "",
+        },
+        reason=reason,
+        message=message,
+        lastTimestamp=f"2026-03-02T{at}Z",
+    )
+
+
+def guarded(text: str) -> Json:
+    made = pool()
+    made["metadata"]["annotations"] = {"daiku.dev/price-guard": text}
+    return made
+
+
+DEAR = told(
+    "Pod", "web-0", "NodePool default: CapacityUnavailable: asks for a node of at most $1/h"
+)
+LATER = told("Pod", "web-0", "NodePool default: LimitExceeded: cpu", at="12:05:00")
+DEAR_POOL = told("NodePool", "default", "the cheapest node", reason="CapacityUnavailable")
 KEPT = {"karpenter.sh/do-not-disrupt": "true"}
 SURGE = {"daiku.dev/surge": "true"}
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]}}  # fmt: skip # noqa: E501
@@ -140,6 +172,10 @@ TRAPS: list[tuple[str, list[Json], list[Json]]] = [
         [nearly(used="8"), deployment(replicas=20, surge="100%"), *pods(20)],
         [nearly(used="8"), deployment(replicas=20, surge=1), *pods(20)],
     ),
+    ("price-guard", [*pods(1, node=""), DEAR], [*pods(1, node=""), DEAR, LATER]),
+    ("price-guard", [*pods(1, node=""), DEAR], [*pods(1), DEAR]),
+    ("price-guard", [pool(replicas=1), DEAR_POOL], [pool(), DEAR_POOL]),
+    ("price-guard", [guarded("much")], [guarded("3")]),
     ("huge-node", [*nodes(5), node("big", cpu="64")], nodes(6)),
     ("huge-node", [*nodes(5), node("big", cpu="64")], [node("n"), node("big", cpu="64")]),
     ("huge-node", [*nodes(5), node("big", cpu="33")], [*nodes(5), node("big", cpu="32")]),

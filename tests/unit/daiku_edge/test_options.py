@@ -36,6 +36,16 @@ def test_the_time_box_and_the_price_of_a_node_can_be_set() -> None:
         options.read([*KWOK, "--per-node-cost=-1"], {})
 
 
+def test_the_price_guard_can_be_set() -> None:
+    chosen = options.read([*KWOK, "--price-guard=3"], {"PRICE_GUARD_PATIENCE": "10m"})
+
+    assert chosen.settings.price_guard == 3.0
+    assert chosen.settings.price_guard_patience == timedelta(minutes=10)
+    for wrong in ("0.9", "nan", "inf", "much"):
+        with pytest.raises(options.OptionsError, match=f"PRICE_GUARD is '{wrong}'.*1 or more"):
+            options.read(KWOK, {"PRICE_GUARD": wrong})
+
+
 def test_a_pod_listens_on_its_own_address_and_a_laptop_on_the_loopback() -> None:
     assert options.read(KWOK, {"POD_IP": "10.0.3.7"}).bind_address == "10.0.3.7"
     assert options.read(KWOK, {}).bind_address == "127.0.0.1"

@@ -8,8 +8,9 @@ import msgspec
 from daiku.api import kinds, manifests
 from daiku.api.manifests import Document
 from daiku.cli import surroundings
-from daiku.kube import credentials, errors
+from daiku.kube import credentials, errors, record
 from daiku.kube.client import Client
+from daiku.scheduling import price_guard
 
 MORE: Final[Mapping[str, tuple[str, str]]] = {
     "Deployment": ("apps/v1", "/apis/apps/v1/deployments"),
@@ -23,6 +24,11 @@ MORE: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """Kind -> apiVersion and path."""
+EVENTS: Final = (
+    f"reason=FailedScheduling,source={record.COMPONENT}",
+    f"reason={price_guard.REASON},source={record.COMPONENT}",
+)
+"""Events that checks want: of pods that wait, and of NodePools that the price guard keeps from their nodes."""
 
 
 class UnreachableError(Exception):
@@ -50,10 +56,12 @@ def read(
         raise UnreachableError(
             f"{surroundings.said(error)}; or examine a saved cluster with --from FILE (made by `daiku snapshot`)"
         ) from error
-    for number, (name, (version, path)) in enumerate(wanted.items()):
-        step(f"reading {name}", number, len(wanted))
+    asked = [(name, *where, "") for name, where in wanted.items()]
+    asked += [("Event", "v1", "/api/v1/events", which) for which in EVENTS]
+    for number, (name, version, path, which) in enumerate(asked):
+        step(f"reading {name}", number, len(asked))
         try:
-            found += _documents(client, name, version, path)
+            found += _documents(client, name, version, path, which)
         except errors.NotFound:
             notes.append(f"the cluster has no {name} ({version} is not installed)")
         except errors.Denied as error:
@@ -63,10 +71,11 @@ def read(
     return found
 
 
-def _documents(client: Client, kind: str, version: str, path: str) -> list[Document]:
+def _documents(client: Client, kind: str, version: str, path: str, which: str) -> list[Document]:
+    query = {"fieldSelector": which} if which else None
     items: list[dict[str, Any]] = [
         {**msgspec.json.decode(bytes(raw)), "apiVersion": version, "kind": kind}
-        for page in client.list(path)
+        for page in client.list(path, query)
         for raw in page.items
     ]
     problems: list[str] = []

@@ -9,6 +9,7 @@ from daiku.cli.doctoring.evidence import Evidence, Json, pods_of, section
 from daiku.cli.doctoring.finding import Check, Finding, Severity, finding
 from daiku.model import condition, labels, resources, taints, units
 from daiku.model.pod import Pod
+from daiku.scheduling import price_guard
 
 HUGE_SHARE: Final = 0.3
 HUGE_CORES: Final = 32
@@ -60,6 +61,48 @@ def limits(evidence: Evidence) -> Iterator[Finding]:
                     f"{resource} is used: the next pods, and replacements of nodes, may wait",
                     f"raise spec.limits.{resource}, or add a NodePool",
                 )
+
+
+def price_guards(evidence: Evidence) -> Iterator[Finding]:
+    """What waits because every node that can be had is too dear, and annotations that say no factor."""
+    last: dict[str, Json] = {}
+    for event in sorted(evidence.raw("Event"), key=lambda e: str(e.get("lastTimestamp"))):
+        about = section(event, "involvedObject")
+        space = f"{about['namespace']}/" if about.get("namespace") else ""
+        last[f"{about.get('kind')} {space}{about.get('name')}"] = event
+    claims = Counter(claim.nodepool for claim in evidence.node_claims)
+    waiting = [f"Pod {pod.meta.key}" for pod in evidence.pods if not pod.node_name]
+    waiting += [
+        f"NodePool {pool.meta.name}"
+        for pool in evidence.node_pools
+        if claims[pool.meta.name] < (pool.replicas or 0)
+    ]
+    held = [
+        name
+        for name in waiting
+        if price_guard.REASON
+        in f"{last.get(name, {}).get('reason')} {last.get(name, {}).get('message')}"
+    ]
+    if held:
+        yield finding(
+            "price-guard",
+            Severity.WARNING,
+            held,
+            "all instance types that would do are sold out, and what can be had costs more than the price guard "
+            "allows: no node is made until one is back; events say how much, and from when on more is paid",
+            f"allow more instance types or zones, or raise {labels.PRICE_GUARD} of the NodePool",
+        )
+    for pool in evidence.node_pools:
+        said = pool.meta.annotations.get(labels.PRICE_GUARD)
+        if said is not None and price_guard.parse(said) is None:
+            yield finding(
+                "price-guard",
+                Severity.WARNING,
+                [f"NodePool {pool.meta.name}"],
+                f"its annotation {labels.PRICE_GUARD} is {said!r}, which is no number of 1 or more: the setting "
+                "PRICE_GUARD counts",
+                "say a number of 1 or more, or take the annotation off",
+            )
 
 
 def rolling_updates(evidence: Evidence) -> Iterator[Finding]:
@@ -241,6 +284,7 @@ CHECKS: Final = (
     Check(name="not-ready", looks_for="NodePools and node classes that are not ready", run=not_ready),
     Check(name="limit-without-headroom", looks_for="NodePools near their limits", run=limits),
     Check(name="limit-without-headroom", looks_for="rolling updates that would hit a limit", run=rolling_updates),
+    Check(name="price-guard", looks_for="pods that no node is cheap enough for", run=price_guards),
     Check(name="huge-node", looks_for="nodes that are a large share of the cluster", run=huge_nodes),
     Check(name="expiry-of-stateful-pods", looks_for="age limits on nodes of StatefulSets", run=stateful_expiry),
     Check(name="mixed-node-versions", looks_for="nodes of different Kubernetes versions", run=mixed_versions),
