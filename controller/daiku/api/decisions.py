@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from daiku.reason import Reason
 from daiku.report import Kept, Unschedulable
 
 SCHEMA: Final = 1
@@ -40,7 +41,7 @@ class KeptNode(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     @property
     def kept(self) -> Kept:
         """The same as the core has it."""
-        return Kept(node_claim=self.node_claim, reason=self.reason, message=self.message)
+        return Kept(node_claim=self.node_claim, reason=Reason(self.reason), message=self.message)
 
 
 class Resting(msgspec.Struct, rename="camel", frozen=True, kw_only=True):

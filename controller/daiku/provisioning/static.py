@@ -119,11 +119,12 @@ def _missed_since(pool: NodePool, snapshot: Snapshot) -> datetime | None:
 
 def cheapest(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> float | None:
     """What the cheapest node that the pool allows and that can be had costs, in USD per hour; None: none can."""
-    types = catalogue.instance_types.get(pool.template.node_class, ())
+    asked = template_requirements(pool)
+    types = catalogue.instance_types.get(pool.template.node_class, ()) if not asked.is_empty else ()
     return min(
         (
             offering.price_usd_per_hour
-            for each, offering in offers.that_would_do(types, template_requirements(pool))
+            for each, offering in offers.that_would_do(types, asked)
             if offering.available
             and (each.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
         ),

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests import build
 
-from daiku import advice, explanation, prospect
+from daiku import explanation, prospect, reasons
 from daiku.api.decisions import Decisions, Failing
 from daiku.events import Object
 from daiku.model import labels
@@ -73,7 +73,7 @@ def test_a_node_is_explained_by_what_the_controller_said_of_it(kind: str) -> Non
 
     assert found.title.endswith("default-aaaaa is still here: PodDoNotDisrupt.")
     assert found.reasons == (word.kept[0].message,)
-    assert found.remedies == (advice.KEPT["PodDoNotDisrupt"],)
+    assert found.remedies == (reasons.remedy(reasons.POD_DO_NOT_DISRUPT),)
     assert (found.source, found.decided) == (explanation.CONTROLLER, NOW)
 
 

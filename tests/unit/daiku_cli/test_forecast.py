@@ -85,10 +85,10 @@ def test_an_existing_node_costs_what_its_labels_say(
     assert found.usd_per_hour == (None if usd is None else pytest.approx(usd))
 
 
-def test_every_type_that_would_do_is_named_cheapest_first() -> None:
+def test_every_type_that_may_be_launched_is_named_cheapest_first() -> None:
     (node,) = made(build.pod(cpu="3")).new_nodes
 
-    assert node.instance_types == ("c-4x", "c-8x", "c-16x", "c-32x")
+    assert node.instance_types == ("c-4x", "c-8x"), "c-16x costs more than the price guard allows"
     assert node.allocatable["cpu"] == 4000
 
 
