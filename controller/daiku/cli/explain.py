@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 UNUSABLE: Final = 2
 """Exit code when the cluster cannot be read or there is no such object."""
 
-HELP: Final = """Say why a pod waits, why a node is still here or not ready yet, what a NodePool would do.
+HELP: Final = """Say why a pod waits, why a node is here or not ready, what a NodePool would do, what a reason means.
 
 The answer is the controller's own decision on the cluster that KUBECONFIG says, or on a saved one: nothing is changed.
+A reason is a word that an event, condition or metric gives; no cluster is read for it.
 
 \b
 Examples:
@@ -28,6 +29,7 @@ Examples:
   daiku explain nodeclaim general-x7k2p
   daiku explain nodepool general --from now.json
   daiku explain pod web-0 --from now.json --format json
+  daiku explain reason DisruptionBlocked
 
 Exit code: 0 explained; 2 there is no such object, or nothing can be read.
 """
@@ -40,6 +42,7 @@ class Kind(StrEnum):
     NODE = "node"
     NODECLAIM = "nodeclaim"
     NODEPOOL = "nodepool"
+    REASON = "reason"
 
 
 class Format(StrEnum):
@@ -50,7 +53,9 @@ class Format(StrEnum):
 
 
 def explain(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="pod, node, nodeclaim or nodepool.")],
+    kind: Annotated[
+        Kind, typer.Argument(metavar="KIND", help="pod, node, nodeclaim, nodepool or reason.")
+    ],
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", help="Its name; a node is known by its NodeClaim's too."),
@@ -84,6 +89,9 @@ def explain(
 
     namespace, _, bare = name.rpartition("/") if "/" in name else (namespace, "", name)
     try:
+        if kind is Kind.REASON:
+            _print(explanation.reason(name), output)
+            return
         with progress.Progress() as shown:
             question = _question(source, instance_types, shown)
             garbage.keep(question)
