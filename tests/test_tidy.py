@@ -152,7 +152,7 @@ def test_every_module_is_imported_by_something() -> None:
     started = {"__main__", "__init__"}
     entry_points = {
         "daiku.cli", "daiku_local.cli", "daiku.cli.main",
-        "daiku_infra.fixed_cost", "daiku_infra.stack_manifests", "daiku.bill_of_materials",
+        "daiku.reasons_page", "daiku_infra.fixed_cost", "daiku_infra.stack_manifests", "daiku.bill_of_materials",
     }  # fmt: skip
     modules = {
         ".".join(path.relative_to(ROOT / package).with_suffix("").parts): path

@@ -32,7 +32,7 @@ class CreateNodeClaim:
     pods: tuple[str, ...] = ()
     """namespace/name of the pods that it is made for: an expectation, not an order."""
     reason: Reason = reasons.PROVISIONED
-    """Why it is made, for metrics: provisioned, or why another node is replaced by it (drifted, underutilized)."""
+    """Why it is made, for metrics: provisioned, or why it replaces another node (of kind DISRUPTED)."""
 
     @property
     def key(self) -> str:

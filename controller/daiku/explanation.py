@@ -24,7 +24,7 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.prospect import Decided, Question
-from daiku.reason import Reason
+from daiku.reason import WHERE, Reason
 from daiku.report import Blocker, Kept
 from daiku.scheduling import prices
 from daiku.state.cluster import Cluster
@@ -46,6 +46,8 @@ STAGES: Final[Mapping[str, str]] = {
 CLUSTER: Final = "cluster"
 RECOMPUTED: Final = "recomputed"
 CONTROLLER: Final = "controller"
+Named = Pod | StateNode | NodePool | NodeClaim | str
+"""What can be asked for by name."""
 
 
 class UnknownNameError(Exception):
@@ -70,6 +72,21 @@ class Explanation:
     """When the controller found it out; None: in its last decision."""
     silent: str = ""
     """Why the controller's word was not used although it was there."""
+
+
+def reason(word: str) -> Explanation:
+    """What a word says that events, conditions, metrics and other answers give as a reason, however it is capitalised.
+
+    Raises:
+        UnknownNameError: Daiku gives no such reason.
+    """
+    alike = (r for r in reasons.TABLE.values() if r.reason.lower() == word.lower())
+    row = reasons.TABLE.get(word) or next(alike, None)
+    if row is None:
+        raise UnknownNameError(_unknown("reason", word, list(reasons.TABLE)))
+    facts = [(kind.value, WHERE[kind]) for kind in row.kinds]
+    said = f"{row.reason}: {row.means}."
+    return _seen(said, facts, (), [row.remedy] if row.remedy else [])
 
 
 def pod(
@@ -488,7 +505,16 @@ def _facts_of_node(found: StateNode) -> list[tuple[str, str]]:
         ("capacity type", known.get(labels.CAPACITY_TYPE, "unknown")),
         ("pods", str(sum(1 for p in found.pods if not p.is_finished))),
         *_requested(used, there),
+        *_drift(found),
     ]
+
+
+def _drift(found: StateNode) -> list[tuple[str, str]]:
+    """In which respect a node has drifted, if it has."""
+    told = find(found.claim.conditions, "Drifted") if found.claim is not None else None
+    if told is None or told.status != "True":
+        return []
+    return [("drifted", f"{told.reason}: {told.message}")]
 
 
 def _requested(used: Mapping[str, int], there: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -533,8 +559,14 @@ def _aside(made: Forecast) -> str:
     )
 
 
-def _unknown(kind: str, name: str, there: Sequence[Pod | StateNode | NodePool | NodeClaim]) -> str:
-    names = [each.name if isinstance(each, StateNode) else each.meta.key for each in there]
+def _name(each: Named) -> str:
+    if isinstance(each, str):
+        return each
+    return each.name if isinstance(each, StateNode) else each.meta.key
+
+
+def _unknown(kind: str, name: str, there: Sequence[Named]) -> str:
+    names = [_name(each) for each in there]
     own = name.rpartition("/")[2]
     # The same name elsewhere first, then names that begin alike, then those that look alike.
     alike = [

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from daiku import events
+from daiku import events, reasons
 from daiku.commands import CreateNodeClaim
 from daiku.disruption import candidates, payback, repack, repacking
 from daiku.disruption.ground import Ground
@@ -225,7 +225,7 @@ def _decide(
         )
         for command in plan.commands:
             # One that replaces a node is part of a disruption.
-            if isinstance(command, CreateNodeClaim) and command.reason == "provisioned":
+            if isinstance(command, CreateNodeClaim) and command.reason == reasons.PROVISIONED:
                 found.made[command.node_claim.meta.name] = command.node_claim
                 believed.begin(command, at)
                 believed.apply(events.Seen(command.node_claim))

@@ -140,9 +140,15 @@ def _goes(plan: Plan) -> dict[str, str]:
 def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:
     """NodeClaims that a command begins to take away, and why."""
     if isinstance(command, DeleteNodeClaim):
-        return {} if command.name in known else {command.name: f"{command.reason}: now"}
+        return (
+            {}
+            if command.name in known
+            else {command.name: f"{command.reason}: {reasons.means(command.reason)}; now"}
+        )
     if isinstance(command, PatchNodeClaim) and command.name not in known:
         written = record.parse((command.annotations or {}).get(labels.DISRUPTION_COMMAND))
         if written is not None:
-            return {command.name: f"{written.reason}: its turn has come"}
+            return {
+                command.name: f"{written.reason}: {reasons.means(written.reason)}; its turn has come"
+            }
     return {}

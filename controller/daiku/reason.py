@@ -32,15 +32,15 @@ class Kind(enum.Enum):
 WHERE: Final[Mapping[Kind, str]] = MappingProxyType({
     Kind.WAITING: "event FailedScheduling of the pod (in its message), `daiku explain pod`, `daiku plan`",
     Kind.KEPT: "metric `daiku_nodes_kept_count`, `daiku explain node` and `nodepool`; its sentence in the events "
-    "DisruptionBlocked, and for Unconsolidatable, DryRun and DriftStopped in an event of that name",
+    "DisruptionBlocked of what blocks a disruption, and in events Unconsolidatable, DryRun and DriftStopped",
     Kind.CALLED_OFF: "condition DisruptionReason (False) of the NodeClaim; its sentence in the event "
-    "DisruptionCalledOff, in `daiku explain node` while the node is LetOff",
+    "DisruptionCalledOff; both in `daiku explain node` while the node is LetOff",
     Kind.REFUSED: "its sentence in event Unconsolidatable, `daiku explain node`",
-    Kind.DISRUPTED: "condition DisruptionReason (True) of the NodeClaim, events of the disruption (in their message), "
+    Kind.DISRUPTED: "condition DisruptionReason (True) of the NodeClaim, messages of its events and of Evicted, "
     "spec.disruption.budgets, labels `reason` of the disruption metrics, `daiku explain node`",
     Kind.DRIFT: "condition Drifted (True) of the NodeClaim, `daiku explain node`",
-    Kind.ENDED: "label `reason` of `karpenter_nodeclaims_disrupted_total`, event Evicted of the pods (in its message), "
-    "`daiku explain node` and `nodeclaim`",
+    Kind.ENDED: "label `reason` of `karpenter_nodeclaims_disrupted_total`, `daiku explain node`, `nodeclaim`, `pod`; "
+    "pods are told Forceful Termination in the message of the event Evicted",
     Kind.MADE: "label `reason` of `karpenter_nodeclaims_created_total`",
     Kind.EVENT: "event",
     Kind.CONDITION: "condition; its sentence in `daiku explain nodeclaim` and `nodepool`, `daiku doctor`",

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 UNUSABLE: Final = 2
 """Exit code when the cluster cannot be read or there is no such object."""
 
-HELP: Final = """Say why a pod waits, why a node is still here or not ready yet, what a NodePool would do.
+HELP: Final = """Say why a pod waits, why a node is here or not ready, what a NodePool would do, what a reason means.
 
 On the cluster that KUBECONFIG says the controller is asked for its own decision; where it cannot be, and on a saved
 cluster, the same is decided here, and that is said. Nothing is changed.
+A reason is a word that an event, condition or metric gives; no cluster is read for it.
 
 \b
 Examples:
@@ -30,6 +31,7 @@ Examples:
   daiku explain nodeclaim general-x7k2p
   daiku explain nodepool general --from now.json
   daiku explain pod web-0 --from now.json --format json
+  daiku explain reason DisruptionBlocked
 
 Exit code: 0 explained; 2 there is no such object, or nothing can be read.
 """
@@ -42,6 +44,7 @@ class Kind(StrEnum):
     NODE = "node"
     NODECLAIM = "nodeclaim"
     NODEPOOL = "nodepool"
+    REASON = "reason"
 
 
 class Format(StrEnum):
@@ -52,7 +55,9 @@ class Format(StrEnum):
 
 
 def explain(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="pod, node, nodeclaim or nodepool.")],
+    kind: Annotated[
+        Kind, typer.Argument(metavar="KIND", help="pod, node, nodeclaim, nodepool or reason.")
+    ],
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", help="Its name; a node is known by its NodeClaim's too."),
@@ -81,11 +86,14 @@ def explain(
     """Read, decide, say it."""
     from daiku import explanation  # noqa: PLC0415  (what is imported here, no other command should pay)
     from daiku.api.manifests import ManifestError  # noqa: PLC0415
-    from daiku.cli import progress  # noqa: PLC0415
+    from daiku.cli import leader, progress  # noqa: PLC0415
     from daiku.runtime import garbage  # noqa: PLC0415
 
     namespace, _, bare = name.rpartition("/") if "/" in name else (namespace, "", name)
     try:
+        if kind is Kind.REASON:
+            _print(explanation.reason(name), leader.Word(), output, is_saved=True)
+            return
         with progress.Progress() as shown:
             question = _question(source, instance_types, shown)
             garbage.keep(question)

@@ -161,7 +161,7 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         return Kept(
             node_claim=name,
             reason=reasons.LET_OFF,
-            message=f"a disruption was called off; looked at again from {again:%H:%M:%S} UTC on",
+            message=f"{_why_let_off(claim)}; looked at again from {again:%H:%M:%S} UTC on",
         )
     return Candidate(
         state_node=state_node,
@@ -171,6 +171,12 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         objection=objection(state_node, standing.budgets, standing.now, standing.asks),
         cost=cost.of_pods(state_node.reschedulable),
     )
+
+
+def _why_let_off(claim: NodeClaim) -> str:
+    told = find_condition(claim.conditions, record.CONDITION)
+    why = f", {told.reason}: {told.message}" if told is not None else ""
+    return f"a disruption was called off{why}"
 
 
 def let_off_until(claim: NodeClaim) -> datetime | None:

@@ -83,7 +83,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
         proposal = propose(
             (candidate,),
             ground,
-            reason=REASON,
+            reason=reasons.CAPACITY_UNAVAILABLE,
             method="drift" if pool.replicas is None else "static",
             new_nodes=weighing.new_nodes,
             saves_usd_per_hour=weighing.saves_usd_per_hour,
@@ -99,7 +99,7 @@ def _against(weighing: Weighing, ground: Ground) -> tuple[Reason, str]:
         times = price_guard.factor(node.pool, ground.settings)
         most = price_guard.most_of(node, ground.catalogue, times)
         if node.usd_per_hour > most:
-            return price_guard.REASON, (
+            return reasons.CAPACITY_UNAVAILABLE, (
                 f"what would replace it costs ${node.usd_per_hour:.4f}/h ({node.types[0].name}) while all cheaper "
                 f"types that would do are sold out, and may cost ${most:.4f}/h"
             )

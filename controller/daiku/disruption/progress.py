@@ -325,6 +325,7 @@ def _creations(move: Move, weighing: Weighing, ground: Ground) -> list[CreateNod
             taken=taken,
             purpose=f"{move.record.id}/{number}",
             annotations=annotations,
+            reason=move.record.reason,
         )
         taken[creation.node_claim.meta.name] = None
         made.append(creation)

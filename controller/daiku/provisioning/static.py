@@ -148,7 +148,11 @@ def _can_be_had(made: Static, lack: _Lack, may: price_guard.Allowance) -> bool:
     )
     made.commands.append(
         Announce.on(
-            "NodePool", pool.meta, type_="Warning", reason=price_guard.REASON, message=message
+            "NodePool",
+            pool.meta,
+            type_="Warning",
+            reason=reasons.CAPACITY_UNAVAILABLE,
+            message=message,
         )
     )
     return False

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from daiku import reasons
 from daiku.api import decisions
 from daiku.api.decisions import Decisions, Failing, KeptNode, Resting, UnderWay
 from daiku.commands import Announce, DeleteNodeClaim, PatchNodeClaim
@@ -27,7 +28,7 @@ LISTED_MOST: Final = 10_000
 """Nodes, pods or commands in one list: more nodes than a cluster has, and an answer of a few megabytes at most."""
 SENTENCE_MOST: Final = 1000
 """Characters of a reason; the longest are lists of pods, and an Event has no more either."""
-_PASSING: Final = frozenset({"NotEmpty", "Waits"})
+_PASSING: Final = frozenset({reasons.NOT_EMPTY, reasons.WAITS})
 """What a tick says of a node that it has not come to; what was said of it before is the better answer."""
 _OF_ROUNDS: Final = ("drift", consolidation.LOOK)
 """Looks that remember what they said of nodes; what consolidation said counts most."""

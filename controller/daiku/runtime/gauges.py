@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import Counter
 
-from daiku import commands
+from daiku import commands, reasons
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
 from daiku.model.nodepool import NodePool
@@ -17,7 +17,6 @@ from daiku.reason import label
 from daiku.report import Report
 from daiku.runtime.disruption_gauges import DisruptionGauges
 from daiku.runtime.fleet_gauges import FleetGauges
-from daiku.scheduling import price_guard
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.telemetry import metrics
@@ -115,7 +114,11 @@ def _held(report: Report) -> dict[str, int]:
     found: Counts[str] = Counts()
     for each in report.unschedulable:
         found.update(
-            {b.nodepool: len(each.pods) for b in each.blockers if b.reason == price_guard.REASON}
+            {
+                b.nodepool: len(each.pods)
+                for b in each.blockers
+                if b.reason == reasons.CAPACITY_UNAVAILABLE
+            }
         )
     return found
 

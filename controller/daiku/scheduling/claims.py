@@ -12,6 +12,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from daiku import reasons
 from daiku.commands import CreateNodeClaim
 from daiku.model import labels, memo, nodepool_hash
 from daiku.model.instance_type import InstanceType
@@ -19,6 +20,7 @@ from daiku.model.meta import Meta, Owner
 from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.requirements import Requirement, Requirements
+from daiku.reason import Reason
 from daiku.scheduling.problem import template_requirements
 from daiku.scheduling.solution import NewNode, RankedType
 from daiku.settings import Settings
@@ -39,6 +41,7 @@ def create(
     taken: Container[str],
     purpose: str,
     annotations: Mapping[str, str] | None = None,
+    reason: Reason = reasons.PROVISIONED,
 ) -> CreateNodeClaim:
     """The command that asks for `node`.
 
@@ -51,6 +54,7 @@ def create(
         taken: Names that exist.
         purpose: What sets it apart from every other node of this tick; part of what the name is made from.
         annotations: More annotations for it.
+        reason: Why it is made.
     """
     kept = _cut(node, types, settings.instance_types_per_launch_max)
     requirements = node.requirements & Requirements.of(
@@ -68,7 +72,7 @@ def create(
     )
     requirements = reachable
     claim = _claim(node.pool, meta, requirements, node.requests)
-    return CreateNodeClaim(node_claim=claim, pods=node.pods)
+    return CreateNodeClaim(node_claim=claim, pods=node.pods, reason=reason)
 
 
 def bare(

@@ -25,7 +25,6 @@ from daiku.scheduling.solution import NewNode
 from daiku.settings import Settings
 
 FACTOR_MOST: Final = 1e6
-REASON: Final = reasons.CAPACITY_UNAVAILABLE
 _DOUBLINGS_MOST: Final = 40
 
 
@@ -71,7 +70,7 @@ def divide(
             continue
         blocker = Blocker(
             nodepool=node.pool.meta.name,
-            reason=REASON,
+            reason=reasons.CAPACITY_UNAVAILABLE,
             asked=f"a node of at most ${most:.4f}/h, {may.factor:g} times the on-demand price of a type that would do",
             offered=f"all such types are sold out, and the cheapest node that can be had costs "
             f"${node.usd_per_hour:.4f}/h ({node.types[0].name}); twice as much is paid from {may.grows:%H:%M:%S} UTC "

@@ -13,6 +13,7 @@ from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
 from daiku.prospect import Question
+from daiku.reason import WHERE
 from daiku.settings import Settings
 
 HOUR = timedelta(hours=1)
@@ -338,3 +339,35 @@ def test_a_node_that_a_pod_joined_lately_is_asked_what_becomes_of_it_in_a_minute
     )
 
     assert title in found.title
+
+
+@pytest.mark.parametrize("row", reasons.TABLE.values(), ids=lambda row: row.reason)
+def test_every_reason_can_be_asked_for_by_its_word(row: reasons.Row) -> None:
+    found = explanation.reason(row.reason)
+
+    assert found.title == f"{row.reason}: {row.means}."
+    assert found.remedies == ((row.remedy,) if row.remedy else ())
+    assert found.facts == tuple((kind.value, WHERE[kind]) for kind in row.kinds)
+
+
+def test_how_a_reason_is_capitalised_matters_only_where_two_are_told_apart_by_it() -> None:
+    titles = [explanation.reason(word).title for word in ("BUDGET", "Unneeded", "unneeded")]
+
+    assert [title.partition(":")[0] for title in titles] == ["Budget", "Unneeded", "unneeded"]
+
+
+def test_a_word_that_is_no_reason_is_answered_with_near_ones() -> None:
+    with pytest.raises(
+        explanation.UnknownNameError, match=r"there is no reason Buget .* there are Budget"
+    ):
+        explanation.reason("Buget")
+
+
+def test_a_node_that_has_drifted_says_in_which_respect() -> None:
+    drifted = Condition(type="Drifted", status="True", reason="AMIDrift", message="another image")
+    claim = build.node_claim()
+    claim = replace(claim, conditions=(*claim.conditions, drifted))
+
+    found = explanation.node(asked(claim, build.node(claim=claim)), claim.meta.name)
+
+    assert facts(found)["drifted"] == "AMIDrift: another image"

@@ -7,6 +7,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
+from daiku.commands import Command, CreateNodeClaim
 from daiku.events import Object
 from daiku.model import labels, nodepool_hash, taints
 from daiku.model.budget import Budget
@@ -67,6 +68,21 @@ def test_the_old_node_goes_only_when_the_new_one_is_ready() -> None:
     assert made.evicted == 1
 
 
+def test_a_replacement_is_made_for_the_reason_of_the_disruption() -> None:
+    """Source: Karpenter's nodeclaims_created_total has the reasons provisioned, drifted and underutilized."""
+    why: list[str] = []
+
+    class Creating(Moving):
+        def carry_out(self, command: Command) -> None:
+            why.extend([command.reason] if isinstance(command, CreateNodeClaim) else [])
+            super().carry_out(command)
+
+    made = world(*oversized(), kind=Creating)
+    made.run(60)
+
+    assert why == ["Underutilized"]
+
+
 def test_a_decision_rests_and_is_checked_again_before_anything_is_done() -> None:
     made = world(*oversized())
     made.run(12)
@@ -89,7 +105,9 @@ def test_a_replacement_that_does_not_come_up_in_time_is_given_up_and_the_node_le
     assert (told.status, told.reason) == ("False", "ReplacementFailed")
     assert "not ready within 10 minutes" in told.message
     assert made.tainted() == []
-    assert made.kept()["default-aaaaa"] == "LetOff"
+    (kept,) = [k for k in made.last.report.kept if k.node_claim == "default-aaaaa"]
+    assert kept.reason == "LetOff"
+    assert f"ReplacementFailed: {told.message}" in kept.message
     assert made.evicted == 0
 
 

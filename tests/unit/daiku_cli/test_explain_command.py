@@ -41,6 +41,7 @@ def test_text_is_a_sentence_and_what_belongs_to_it() -> None:
         (("pod", "nowhere", "--from", "-"), "there is no pod default/nowhere among 2"),
         (("pod", "shop/nowhere", "--from", "-"), "there is no pod shop/nowhere"),
         (("node", "x", "--from", "/nowhere.json"), "/nowhere.json: No such file"),
+        (("reason", "Buget"), "there is no reason Buget"),
         (("node", "x"), "KUBECONFIG=/nowhere does not lead to an API server"),
     ],
 )
@@ -50,3 +51,11 @@ def test_what_cannot_be_explained_is_one_message(arguments: tuple[str, ...], mes
     assert result.exit_code == 2
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_a_reason_is_explained_without_a_cluster() -> None:
+    result = explain("reason", "noplace", KUBECONFIG="/nowhere")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("NoPlace: some of its pods would have no place.")
+    assert "What would change it" in result.stdout

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
+from daiku import reasons
 from daiku.api import kinds, manifests
 from daiku.api.manifests import Document
 from daiku.cli import surroundings
 from daiku.kube import credentials, errors, record
 from daiku.kube.client import Client
-from daiku.scheduling import price_guard
 
 MORE: Final[Mapping[str, tuple[str, str]]] = {
     "Deployment": ("apps/v1", "/apis/apps/v1/deployments"),
@@ -26,7 +26,7 @@ MORE: Final[Mapping[str, tuple[str, str]]] = {
 """Kind -> apiVersion and path."""
 EVENTS: Final = (
     f"reason=FailedScheduling,source={record.COMPONENT}",
-    f"reason={price_guard.REASON},source={record.COMPONENT}",
+    f"reason={reasons.CAPACITY_UNAVAILABLE},source={record.COMPONENT}",
 )
 """Events that checks want: of pods that wait, and of NodePools that the price guard keeps from their nodes."""
 

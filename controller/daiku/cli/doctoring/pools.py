@@ -80,7 +80,7 @@ def price_guards(evidence: Evidence) -> Iterator[Finding]:
     held = [
         name
         for name in waiting
-        if price_guard.REASON
+        if reasons.CAPACITY_UNAVAILABLE
         in f"{last.get(name, {}).get('reason')} {last.get(name, {}).get('message')}"
     ]
     if held:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from daiku import reasons
 from daiku.api import encode
 from daiku.cli import event_log
 from daiku.cli.rolling.rounds import Member
 from daiku.kube import errors
 from daiku.kube.client import Client
 
-BLOCKED: Final = "DisruptionBlocked"
+BLOCKED: Final = reasons.DISRUPTION_BLOCKED
 SAID: Final = timedelta(minutes=16)
 """An event that is older than this would have been repeated."""
 
