@@ -244,8 +244,8 @@ SIX = {"cpu": "500m", "labels": {"app": "web"}}
                 *build.pods(4, "plain", cpu="500m"),
             ],
             {"nodes": "2"},
-            ["3 on new c-2x", "3 on new c-2x"],
-            id="others join them, although that makes their nodes dearer",
+            ["2 on new c-1x", "4 on new c-2x"],
+            id="others share their nodes",
         ),
         pytest.param(
             [

@@ -12,6 +12,7 @@ Letters in shapes: R resources, C classes, N existing nodes.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -37,6 +38,7 @@ def solve(
     min_values_policy: MinValuesPolicy = "Strict",
     together: bool = False,
     careful: bool = False,
+    at_first: bool = True,
     stop: Stop | None = None,
 ) -> Solution:
     """Place the pods of `problem`.
@@ -50,9 +52,20 @@ def solve(
             place; those that constraints between pods concern may still get more nodes.
         careful: Whether pods that constraints between pods concern are placed one by one, with nodes of their own. That
             is slow and dear, and done when something comes short that others relied on.
+        at_first: Whether new nodes for pods that constraints between pods concern are chosen as if all that these
+            would like were required: cheaper by far where none of them has to give up any of it.
         stop: Asked every few milliseconds of the search for cheaper nodes whether the best so far must do. Without it
             the same problem has the same solution each time.
     """
+    again = partial(
+        solve,
+        problem,
+        per_node_usd_per_hour=per_node_usd_per_hour,
+        grow=grow,
+        min_values_policy=min_values_policy,
+        together=together,
+        stop=stop,
+    )
     limits = _limits(problem)
     free = problem.nodes.free.copy()
     residual = problem.counts.copy()
@@ -63,21 +76,16 @@ def solve(
         grow=grow,
         min_values_bind=min_values_policy == "Strict",
         careful=careful,
+        at_first=at_first and grow and not together,
     )
     if placer is not None:
         residual = placer.place_all(residual)
+        if placer.yielded:
+            return again(at_first=False)
         placer.write_back(free)
     placed: _Placed = [] if placer is None else results.on_existing(placer)
     waiting = [] if placer is None else results.waiting(placer)
-    packed = packing.start(
-        postponed.extended(problem, waiting),
-        np.append(residual, np.array([each.count for each in waiting], dtype=np.int64)),
-        per_node_usd_per_hour,
-        limits,
-        min_values_bind=True,
-        caps=postponed.limits(waiting, len(residual)),
-        stop=stop,
-    )
+    packed = _packing(problem, residual, waiting, limits, per_node=per_node_usd_per_hour, stop=stop)
     residual = packed.residual[: len(residual)]
     while True:
         _place_on_existing(problem, free, residual, placed)
@@ -88,16 +96,29 @@ def solve(
     relied = packed.residual[len(residual) :].any() and not together
     if not careful and (relied or (placer is not None and placer.short)):
         # What is left was counted where it cannot be, so whatever relied on it is not to be relied on.
-        return solve(
-            problem,
-            per_node_usd_per_hour=per_node_usd_per_hour,
-            grow=grow,
-            min_values_policy=min_values_policy,
-            together=together,
-            careful=True,
-            stop=stop,
-        )
+        return again(careful=True)
     return _named(problem, placed, packed, placer, waiting)
+
+
+def _packing(
+    problem: Problem,
+    residual: Ints,
+    waiting: Sequence[Postponed],
+    limits: list[Ints],
+    *,
+    per_node: float,
+    stop: Stop | None,
+) -> packing.Packing:
+    """The choice of new nodes for `residual`, shape (C,), and for pods that are `waiting` for theirs."""
+    return packing.start(
+        postponed.extended(problem, waiting),
+        np.append(residual, np.array([each.count for each in waiting], dtype=np.int64)),
+        per_node,
+        limits,
+        min_values_bind=True,
+        caps=postponed.limits(waiting, len(residual)),
+        stop=stop,
+    )
 
 
 def _limits(problem: Problem) -> list[Ints]:

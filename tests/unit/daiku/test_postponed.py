@@ -7,7 +7,7 @@ from tests import build, plans
 
 from daiku.model import labels
 from daiku.model.pod import Pod
-from daiku.model.topology import AffinityTerm, Spread
+from daiku.model.topology import AffinityTerm, Preferred, Spread
 from daiku.scheduling import problem, solver
 from daiku.scheduling.solution import Solution
 from daiku.scheduling.topology import postponed
@@ -23,9 +23,9 @@ TYPES = [
 CATALOGUE = build.catalogue(*TYPES)
 
 
-def spread(app: str, key: str) -> dict[str, object]:
+def spread(app: str, key: str, *, hard: bool = True) -> dict[str, object]:
     own = build.needs(build.require("app", "In", app))
-    return {"spread": (Spread(key=key, max_skew=1, hard=True, selector=own),)}
+    return {"spread": (Spread(key=key, max_skew=1, hard=hard, selector=own),)}
 
 
 def apart(app: str) -> dict[str, object]:
@@ -50,6 +50,48 @@ MIXED = [
     *deployment("alone", 9, "1500m", "2Gi", apart("alone")),
     *deployment("plain", 70, "250m", "2Gi", {}),
 ]
+
+
+def shops(*, hard: bool) -> list[Pod]:
+    """Four deployments, each spread over hosts."""
+    sizes = (("750m", "1500Mi"), ("500m", "3Gi"), ("1500m", "2Gi"), ("250m", "2Gi"))
+    return [
+        pod
+        for number, (cpu, memory) in enumerate(sizes)
+        for pod in deployment(
+            f"app-{number}",
+            25,
+            cpu,
+            memory,
+            spread(f"app-{number}", labels.HOSTNAME, hard=hard),
+        )
+    ]
+
+
+def test_spread_that_should_hold_costs_no_more_than_spread_that_must() -> None:
+    must, should = solve(shops(hard=True))[0], solve(shops(hard=False))[0]
+
+    assert should.usd_per_hour <= must.usd_per_hour
+    for node in should.new_nodes:
+        apps = Counter(pod.rpartition("-")[0] for pod in node.pods)
+        assert max(apps.values()) == 1
+    assert not should.unschedulable
+
+
+def test_a_wish_that_cannot_be_met_leaves_the_others_as_they_were() -> None:
+    """Which nodes to buy is chosen anew, with the caps of what is left of the pods' wishes."""
+    nowhere = build.needs(build.require(labels.ZONE, "In", "zone-z"))
+    wish = {"preferred_node_affinity": (Preferred(weight=1, node=nowhere),)}
+    dreams = deployment(
+        "dream", 5, "500m", "1Gi", {**spread("dream", labels.HOSTNAME, hard=False), **wish}
+    )
+
+    solved, _ = solve([*shops(hard=False), *dreams])
+
+    assert not solved.unschedulable
+    for node in solved.new_nodes:
+        apps = Counter(pod.rpartition("-")[0] for pod in node.pods)
+        assert max(apps.values()) == 1
 
 
 def test_a_mix_of_spread_and_anti_affinity_stays_near_the_lower_bound() -> None:

@@ -29,6 +29,7 @@ def start(
     grow: bool,
     min_values_bind: bool,
     careful: bool,
+    at_first: bool,
 ) -> Placer | None:
     """A solve that has placed nothing yet; None when no constraint concerns any pod.
 
@@ -39,6 +40,7 @@ def start(
         grow: Whether new nodes may be made.
         min_values_bind: Whether `minValues` is strict.
         careful: Whether pods are placed one by one, and no new node is left to the packer.
+        at_first: Whether it is tried first whether no pod has to give up a preference.
     """
     topology = problem.topology
     if topology is None:
@@ -68,6 +70,10 @@ def start(
     places = [ledger.place(cell) for cell in cells]
     load, sizes = [0.0] * len(cells), worth @ problem.requests
     spare = Spare(problem, topology, templates, existing, sizes, awaited=[0.0] * len(cells))
+    caps = None if careful else postponed.of_classes(topology.host_rules)
+    unyielding = caps is None and at_first and not careful
+    if unyielding:
+        caps = postponed.at_first(topology.host_rules, problem.counts.tolist())
     return Placer(
         problem=problem,
         topology=topology,
@@ -80,7 +86,8 @@ def start(
         load=load,
         division=Division(topology, templates, ledger, places, load, spare),
         careful=careful,
-        caps=None if careful else postponed.of_classes(topology.host_rules),
+        caps=caps,
+        unyielding=unyielding and caps is not None,
     )
 
 

@@ -50,6 +50,10 @@ class Placer:
     """Whether pods that are spread are placed one by one, so that none goes where others then come short."""
     short: bool = False
     """Whether a domain could not take its share of pods that are spread: the others' shares are too large then."""
+    unyielding: bool = False
+    """Whether the caps hold only as long as no pod gives up a preference."""
+    yielded: bool = False
+    """Whether one would have to although they do; what was placed is of no use then."""
     caps: list[Cap] | None = None
     """The cap of each class; None when new nodes are made here and nothing is postponed."""
     postponed: dict[tuple[int, Requirements], int] = field(
@@ -73,6 +77,8 @@ class Placer:
             held: list[int] = []
             for row in waiting:
                 self._descend(row, left, held)
+                if self.yielded:
+                    return left
             waiting = held if int(left.sum()) < before else []
         for row, pod_count in enumerate(left.tolist()):
             if pod_count and not self._is_free(row):
@@ -89,6 +95,9 @@ class Placer:
                 return
             if following < 0:
                 held.append(row)
+                return
+            if self.unyielding:
+                self.yielded = True
                 return
             left[following] += left[row]
             left[row] = 0

@@ -46,6 +46,21 @@ class Postponed:
     cap: Cap
 
 
+def at_first(host_rules: Sequence[HostRules], counts: Sequence[int]) -> list[Cap] | None:
+    """What `of_classes` says as long as only classes have pods that have some now, shapes (C,).
+
+    The others are what pods become that give up a preference: they are counted where they mind no more.
+    """
+    rows = [row for row, count in enumerate(counts) if count]
+    found = of_classes([host_rules[row] for row in rows])
+    if found is None:
+        return None
+    caps = [Cap()] * len(counts)
+    for row, cap in zip(rows, found, strict=True):
+        caps[row] = cap
+    return caps
+
+
 def of_classes(host_rules: Sequence[HostRules]) -> list[Cap] | None:
     """The cap of each class, shape (C,); None when caps do not say all that is minded on a node."""
     distinct = {id(rules): rules for rules in host_rules}
