@@ -83,7 +83,7 @@ def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> 
         proposal = propose(
             (candidate,),
             ground,
-            reason=reasons.CAPACITY_UNAVAILABLE,
+            reason=REASON,
             method="drift" if pool.replicas is None else "static",
             new_nodes=weighing.new_nodes,
             saves_usd_per_hour=weighing.saves_usd_per_hour,

@@ -159,7 +159,7 @@ def _kept(tick: Tick) -> Iterator[KeptNode]:
         there = snapshot.by_name.get(name)
         if there is None or there.is_deleting or (name in going and name not in until):
             continue
-        pool = snapshot.node_pool(there.nodepool) if each.reason == "TooYoung" else None
+        pool = snapshot.node_pool(there.nodepool) if each.reason == reasons.TOO_YOUNG else None
         yield KeptNode(
             node_claim=name,
             node=there.node.meta.name if there.node is not None else "",
@@ -176,7 +176,7 @@ def _is_passing(said: Kept, snapshot: Snapshot) -> bool:
     there = snapshot.by_name.get(said.node_claim)
     pool = snapshot.node_pool(there.nodepool) if there is not None else None
     only_empty = pool is not None and pool.consolidation_policy == "WhenEmpty"
-    return said.reason in _PASSING and not (said.reason == "NotEmpty" and only_empty)
+    return said.reason in _PASSING and not (said.reason == reasons.NOT_EMPTY and only_empty)
 
 
 def _going(plan: Plan) -> dict[str, str]:
