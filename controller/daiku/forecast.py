@@ -407,8 +407,8 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str
         )
     if later:
         notes.append(
-            f"pods that the controller decides on once the nodes before them are made or opened: {len(later)}, "
-            f"such as {later[0]}"
+            "pods without a decision yet, because nodes before them must be made or opened first, or because the audit "
+            f"objects: {len(later)}, such as {later[0]}"
         )
     return notes
 

@@ -29,6 +29,8 @@ from daiku.model.volume import PersistentVolumeClaim, StorageClass
 DEFAULT_NODE_CLASS: Final = NodeClassRef(
     group="karpenter.kwok.sh", kind="KWOKNodeClass", name="default"
 )
+SETTINGS: Final = "Settings"
+"""Kind of a document that says how the controller decides, in its environment's names."""
 WORKLOADS: Final = expand.KINDS | {"CronJob", "DaemonSet", "Pod"}
 OLD_KINDS: Final = {
     "AWSNodeTemplate": "karpenter.k8s.aws",
@@ -56,8 +58,17 @@ class Configuration:
     """One of each kind and key."""
     offered: Mapping[NodeClassRef, tuple[InstanceType, ...]]
     """Instance types that the input itself holds, per node class."""
+    environment: Mapping[str, str]
+    """How the controller decides, in its environment's names; what is left out is the default."""
+    settings_of: str
+    """Who says so; empty: nobody, so everything is the default."""
     notes: tuple[str, ...]
     """What was guessed or left out."""
+
+    @property
+    def node_pools(self) -> tuple[NodePool, ...]:
+        """Every NodePool that is there."""
+        return tuple(each for each in self.objects if isinstance(each, NodePool))
 
     @property
     def node_classes(self) -> tuple[NodeClassRef, ...]:
@@ -74,6 +85,8 @@ class _Work:
     offered: Offered = field(default_factory=Offered)
     notes: list[str] = field(default_factory=list[str])
     around: admission.Surroundings = field(default_factory=admission.Surroundings)
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    settings_of: list[str] = field(default_factory=list[str])
     gated: int = 0
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Kind -> how many objects of it are not used."""
@@ -128,7 +141,11 @@ def build(
         listed = ", ".join(f"{kind} {count}" for kind, count in sorted(work.left_out.items()))
         work.notes.append(f"not used here: {listed}")
     return Configuration(
-        objects=tuple(work.objects), offered=work.offered, notes=tuple(dict.fromkeys(work.notes))
+        objects=tuple(work.objects),
+        offered=work.offered,
+        environment=work.environment,
+        settings_of=" and ".join(work.settings_of),
+        notes=tuple(dict.fromkeys(work.notes)),
     )
 
 
@@ -152,6 +169,14 @@ def _take(document: Document, work: _Work) -> bool:
             work.offered |= catalogue.read(document.content)
         except ValueError as error:
             work.problems.append(f"{document.where}: {error}; take the snapshot again")
+    elif document.kind == SETTINGS and document.group == "daiku.dev":
+        try:
+            said = _settings.decode(document.content).spec
+        except (msgspec.DecodeError, RecursionError) as error:
+            work.problems.append(f"{document.where}: {error}")
+        else:
+            work.environment |= said.env
+            work.settings_of.append(said.of or document.where)
     elif _is_old(document):
         work.problems.append(
             f"{document.where}: is of {document.api_version}; v1 is read here, convert it first"
@@ -358,4 +383,14 @@ def _said(error: BaseException) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else text or type(error).__name__
 
 
+class _SettingsSpec(msgspec.Struct, forbid_unknown_fields=True):
+    env: dict[str, str] = {}
+    of: str = ""
+
+
+class _Settings(wire.Wire):
+    spec: _SettingsSpec = msgspec.field(default_factory=_SettingsSpec)
+
+
+_settings = msgspec.json.Decoder(_Settings)
 _gated = msgspec.json.Decoder(_Gated)

@@ -32,6 +32,7 @@ CLUSTER_WIDE: Final = frozenset(
         "PriorityClass",
         "Provisioner",
         "RuntimeClass",
+        "Settings",
         "StorageClass",
     }
 )

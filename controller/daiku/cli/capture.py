@@ -14,7 +14,7 @@ import msgspec
 from daiku import cloud_choice
 from daiku.api import catalogue, kinds
 from daiku.api.kinds import Kind
-from daiku.cli import cluster_name, surroundings
+from daiku.cli import cluster_name, controller_settings, surroundings
 from daiku.cloud.errors import CloudError
 from daiku.kube import credentials, errors
 from daiku.kube.client import Client
@@ -86,10 +86,13 @@ def take(environ: Mapping[str, str], step: Callable[[str, int, int], None]) -> S
         raise CaptureError(f"{error}; {remedy}") from error
     except (credentials.NoClusterError, errors.KubeError) as error:
         raise CaptureError(surroundings.said(error)) from error
+    settings = controller_settings.read(client, notes)
+    objects += [settings] if settings is not None else []
     step("reading instance types", len(wanted), len(wanted) + 1)
     why_no_types = ""
     try:
-        objects += _catalogue(objects, environ, client)
+        own = controller_settings.environment_of(settings)
+        objects += _catalogue(objects, {**own, **environ}, client)
     except _NoCatalogueError as error:
         why_no_types = str(error)
         notes.append(

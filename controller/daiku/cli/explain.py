@@ -140,7 +140,6 @@ def _question(
     from daiku.cli import files, planning  # noqa: PLC0415
     from daiku.prospect import Question  # noqa: PLC0415
     from daiku.runtime import clock  # noqa: PLC0415
-    from daiku.settings import Settings  # noqa: PLC0415
 
     problems: list[str] = []
     why_no_types = ""
@@ -148,6 +147,8 @@ def _question(
         contents = files.read(
             source, sys.stdin.buffer, lambda name: shown.step(f"reading {name}", 0, 1), problems
         )
+        if problems:
+            raise ManifestError(problems)
     else:
         # boto3 takes a third of a second, which a saved cluster should not pay.
         from daiku.cli import capture  # noqa: PLC0415
@@ -158,20 +159,19 @@ def _question(
             raise ManifestError([str(error)]) from error
         contents, why_no_types = [("cluster", taken.content)], taken.why_no_types
     try:
-        objects, catalogue = planning.cluster(contents, instance_types, problems)
+        cluster = planning.cluster(contents, instance_types, live=not source)
     except ManifestError as error:
         if not why_no_types:
             raise
         why = f"what the cluster's nodes can be made of cannot be read: {why_no_types}"
         raise ManifestError([f"{why}. Or give it with --instance-types FILE"]) from error
-    if problems:
-        raise ManifestError(problems)
-    settings = Settings()
-    end = clock.monotonic() + settings.solve_max.total_seconds()
+    for note in cluster.notes:
+        lines.note(note)
+    end = clock.monotonic() + cluster.settings.solve_max.total_seconds()
     return Question(
-        objects=objects,
-        catalogue=catalogue,
-        settings=settings,
+        objects=cluster.objects,
+        catalogue=cluster.catalogue,
+        settings=cluster.settings,
         now=clock.now(),
         stop=lambda: clock.monotonic() >= end,
     )

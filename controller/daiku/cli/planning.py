@@ -15,7 +15,7 @@ from daiku import comparison, succession
 from daiku.api import configuration, manifests
 from daiku.api.configuration import Configuration
 from daiku.api.manifests import ManifestError
-from daiku.cli import intake
+from daiku.cli import controller_settings, intake
 from daiku.cloud.kwok import catalogue as kwok_catalogue
 from daiku.comparison import Comparison
 from daiku.events import Object
@@ -125,7 +125,7 @@ def answer(request: Request, stdin: BinaryIO, step: Step, timer: Callable[[], fl
 
 def _without_pools(configurations: Sequence[Configuration]) -> list[str]:
     """What to say when there is nothing to make nodes of."""
-    if all(any(isinstance(o, NodePool) for o in each.objects) for each in configurations):
+    if all(each.node_pools for each in configurations):
         return []
     missing = (
         "no NodePool is in the input; give yours with --nodepools FILE, or --built-in-nodepool to plan with one of "
@@ -140,26 +140,45 @@ def _followed(first: Configuration, second: Configuration) -> Configuration:
     return replace(second, objects=tuple(objects), notes=(*said, *second.notes))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A cluster as files say it."""
+
+    objects: Sequence[Object]
+    catalogue: Catalogue
+    """What can be bought for its node classes."""
+    settings: Settings
+    notes: tuple[str, ...]
+    """What was guessed, and whose settings these are."""
+
+
 def cluster(
-    contents: Sequence[tuple[str, bytes]], instance_types: str, problems: list[str]
-) -> tuple[Sequence[Object], Catalogue]:
-    """Objects of files, and what can be bought for their node classes.
+    contents: Sequence[tuple[str, bytes]], instance_types: str, *, live: bool = False
+) -> Cluster:
+    """What files say of a cluster.
 
     Args:
         contents: Name and content of each file.
         instance_types: As on the command line: a file, `built-in`, or empty.
-        problems: Takes a line for each thing that cannot be used.
+        live: Whether it was read from a cluster just now, of which nothing is guessed.
 
     Raises:
-        ManifestError: There are no instance types for a node class.
+        ManifestError: Something cannot be used, or there are no instance types for a node class.
     """
+    problems: list[str] = []
     documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
     found = configuration.build(documents, problems)
     given = read_types(instance_types, problems)
+    settings, whose = controller_settings.of(found, problems)
     if problems:
-        return (), Catalogue(version=0, instance_types={})
-    offered, _ = offers(found, given)
-    return found.objects, Catalogue(version=1, instance_types=offered)
+        raise ManifestError(problems)
+    offered, guessed = offers(found, given, guesses=not live)
+    return Cluster(
+        objects=found.objects,
+        catalogue=Catalogue(version=1, instance_types=offered),
+        settings=settings,
+        notes=(whose, *guessed),
+    )
 
 
 def read_types(
@@ -213,19 +232,22 @@ def _forecast(
 ) -> Forecast:
     offered, notes = offers(found, given, listed=True)
     bought = Catalogue(version=1, instance_types=offered)
-    settings = Settings(extra={static.GATE: "true"})
-    pools = [
-        e.meta.name for e in found.objects if isinstance(e, NodePool) and e.replicas is not None
-    ]
+    problems: list[str] = []
+    settings, whose = controller_settings.of(found, problems)
+    if problems:
+        raise ManifestError(problems)
+    pools = [each.meta.name for each in found.node_pools if each.replicas is not None]
     standing = [
-        f"NodePool {name} is static: its nodes are made by a controller with the feature gate {static.GATE}"
+        f"NodePool {name} is static, and gets no nodes: the feature gate {static.GATE} is off in the settings"
         for name in sorted(pools)
+        if not settings.is_on(static.GATE)
     ]
     made = forecast(found.objects, bought, settings, repacked=repacked, stop=stop)
     better = (str(made.repack),) if made.repack is not None else ()
     said = (
         *found.notes,
         *notes,
+        whose,
         *standing,
         *_unpriced(made),
         *made.notes,
@@ -240,6 +262,7 @@ def offers(
     given: tuple[InstanceType, ...] | Offered | None,
     *,
     listed: bool = False,
+    guesses: bool = True,
 ) -> tuple[Offered, Sequence[str]]:
     """Instance types of every node class, and what was guessed.
 
@@ -247,6 +270,7 @@ def offers(
         found: What the input says.
         given: What --instance-types says.
         listed: Whether EC2's types as this release knows them, at list prices, stand in for what is not given.
+        guesses: Whether types of other node classes, and made-up ones of the kwok cloud, may stand in for it.
 
     Raises:
         ManifestError: There are none for a node class, and to make some up would mislead.
@@ -261,13 +285,13 @@ def offers(
         alike = [each for each in known if each.kind == ref.kind] or list(known)
         if ref in known:
             offered[ref] = known[ref]
-        elif alike:
+        elif alike and guesses:
             other = min(alike, key=lambda r: (r.kind, r.name))
             offered[ref] = known[other]
             notes.append(
                 f"{ref.kind} {ref.name} is planned with the instance types of {other.kind} {other.name}"
             )
-        elif ref.kind == KWOK:
+        elif ref.kind == KWOK and guesses:
             offered[ref] = kwok_catalogue.built_in()
             notes.append(
                 "no instance types are given: planned with the built-in ones of the kwok cloud, at made-up prices"

@@ -26,6 +26,7 @@ def _of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
         "newNodes": [_node(node) for node in made.new_nodes],
         "placements": made.placements,
         "unschedulable": [_unschedulable(each) for each in made.unschedulable],
+        **({"undecided": list(made.later)} if made.later else {}),
         "usdPerHour": {
             "existing": _usd(made.existing_usd_per_hour),
             "new": _usd(made.new_usd_per_hour),

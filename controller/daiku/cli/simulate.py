@@ -57,6 +57,13 @@ def simulate(
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.")] = None,
+    built_in_node_pool: Annotated[
+        bool,
+        typer.Option(
+            "--built-in-nodepool",
+            help="Simulate a NodePool of daiku's own (linux, amd64, on-demand) when the input has none.",
+        ),
+    ] = False,
     report: Annotated[
         str, typer.Option(metavar="FILE", help="Also write one HTML page with plots.")
     ] = "",
@@ -73,6 +80,7 @@ def simulate(
         traces=tuple(traces or ()),
         instance_types=instance_types,
         seed=seed,
+        built_in_node_pool=built_in_node_pool,
     )
     try:
         with progress.Progress() as shown:

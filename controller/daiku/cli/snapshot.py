@@ -13,10 +13,11 @@ FAILED: Final = 1
 
 HELP: Final = """Write a live cluster into one file that `daiku plan` reads.
 
-Which cluster KUBECONFIG says, else ~/.kube/config. The file holds every object that the controller watches, and the
-instance types with their prices if the cloud can be reached (with AWS_REGION and credentials, and CLUSTER_NAME where
-the tag karpenter.sh/discovery of the node classes is not the cluster's name). It holds no Secrets; of containers it
-keeps name, image, resources and ports, of node classes everything but the user data.
+Which cluster KUBECONFIG says, else ~/.kube/config. The file holds every object that the controller watches, the
+settings in the controller's Deployment on which its decisions depend, and the instance types with their prices if the
+cloud can be reached (with AWS_REGION and credentials, and CLUSTER_NAME where neither the Deployment nor the tag
+karpenter.sh/discovery of the node classes says the cluster's name). It holds no Secrets; of containers it keeps name,
+image, resources and ports, of node classes everything but the user data.
 
 \b
 Examples:

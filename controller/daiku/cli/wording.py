@@ -134,7 +134,7 @@ def summary(made: Forecast) -> str:
         verb = "fits" if len(made.homeless) == 1 else "fit"
         parts.append(f"{units.counted(len(made.homeless), 'pod')} {verb} nowhere")
     if made.later:
-        parts.append(f"{units.counted(len(made.later), 'pod')} decided on later, see the notes")
+        parts.append(f"{units.counted(len(made.later), 'pod')} not decided on yet, see the notes")
     if made.objections:
         parts.append("the audit objects, see the notes")
     return f"{'; '.join(parts)}." if parts else "No pod waits for a node."

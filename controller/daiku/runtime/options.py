@@ -17,6 +17,15 @@ _BESIDE_LEAST: Final = 90
 """Columns of a terminal on which what an option means stands beside its flag, not below it."""
 
 
+DECIDING: Final = frozenset(
+    option.name
+    for option in option_table.TABLE
+    if option.target.startswith("settings.")
+    or option.target in {"cloud", "vm_memory_overhead_percent", "reserved_enis"}
+)
+"""Names of the options on which it depends what is decided, and what an instance type has for pods."""
+
+
 class OptionsError(Exception):
     """Some options are wrong; the message names each of them."""
 
@@ -99,6 +108,14 @@ def read(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
     return Options(
         **own, without_effect=(*ignored, *gates), settings=replace(Settings(), **settings)
     )
+
+
+def deciding(arguments: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Those options of `DECIDING` that a process with these is given, by their name in the environment."""
+    names = {option.flag: option.name for option in option_table.TABLE}
+    flags = _flags(arguments, set(names), [])
+    given = {**environ, **{names[flag]: text for flag, text in flags.items() if flag in names}}
+    return {name: given[name] for name in sorted(DECIDING) if given.get(name)}
 
 
 def describe(columns: int | None = None) -> str:

@@ -1,6 +1,7 @@
-"""The pods of a simulated cluster and the controllers that make them: Deployments, Jobs and DaemonSets.
+"""The pods of a simulated cluster and the controllers that make them: ReplicaSets, Jobs and DaemonSets.
 
-A pod of a service that goes is replaced at once; one that came to do a piece of work begins it again.
+A ReplicaSet or a Job says how many pods it wants before it makes them, so the controller sees scale-outs as it does in
+a cluster. A pod of a service that goes is replaced at once; one that came to do a piece of work begins it again.
 """
 
 import heapq
@@ -11,10 +12,11 @@ from datetime import datetime
 
 from daiku import events
 from daiku.model import labels
-from daiku.model.meta import Owner
+from daiku.model.meta import Meta, Owner
 from daiku.model.node import Node
 from daiku.model.pdb import PodDisruptionBudget
 from daiku.model.pod import Pod
+from daiku.model.pod_owner import Job, ReplicaSet
 from daiku.model.requirements import Requirements
 from daiku.simulation import scheduler as schedulers
 from daiku.simulation import store
@@ -38,6 +40,8 @@ class Running:
     service: str = ""
     """Empty: it does a piece of work."""
     arrival: Arrival | None = None
+    job: str = ""
+    """The Job whose piece of work that is."""
     bound: float | None = None
 
 
@@ -70,11 +74,15 @@ class Workloads:
         """Whether a pod or room has come since the scheduler looked last."""
         self._tell, self._ledger, self._scheduler = tell, ledger, scheduler
         self._count = 0
+        self._jobs: dict[str, int] = {}
+        """Jobs -> how many of their pods are not done."""
 
     def scale(self, name: str, target: int, at: float, now: datetime) -> list[str]:
         """A service shall have so many pods; keys of those that are to leave."""
         crew = self.crews[name]
-        crew.target = target
+        if crew.target != target:
+            crew.target = target
+            self._announce(ReplicaSet, name, crew.service.template, target)
         while len(crew.pods) < target:
             self._make(crew.service.template, at, now, service=name)
         surplus = len(crew.pods) - target
@@ -92,9 +100,18 @@ class Workloads:
         self._budget(crew)
         return ranked
 
-    def arrive(self, arrival: Arrival, at: float, now: datetime) -> None:
-        """A piece of work comes."""
-        self._make(arrival.template, at, now, arrival=arrival)
+    def arrive(self, arrivals: Sequence[Arrival], at: float, now: datetime) -> None:
+        """Pieces of work of one workload come at one time; those of one template are one Job's."""
+        jobs: dict[int, list[Arrival]] = {}
+        for each in arrivals:
+            jobs.setdefault(id(each.template), []).append(each)
+        for alike in jobs.values():
+            self._count += 1
+            job = f"{alike[0].workload}-job-{self._count:06d}"
+            self._jobs[job] = len(alike)
+            self._announce(Job, job, _owned(alike[0].template, job), len(alike))
+            for each in alike:
+                self._make(each.template, at, now, arrival=each, job=job)
 
     def bind(self, key: str, node: str, at: float, now: datetime) -> Running:
         """A waiting pod gets its node."""
@@ -239,12 +256,13 @@ class Workloads:
         *,
         service: str = "",
         arrival: Arrival | None = None,
+        job: str = "",
     ) -> None:
         self._count += 1
         name = f"{service or (arrival.workload if arrival else '')}-{self._count:06d}"
-        meta = replace(template.meta, name=name, uid=f"pod-{self._count}", created=now)
-        pod = replace(template, meta=meta)
-        each = Running(pod, template, at, service, arrival)
+        own = _owned(template, job) if job else template
+        meta = replace(own.meta, name=name, uid=f"pod-{self._count}", created=now)
+        each = Running(replace(own, meta=meta), template, at, service, arrival, job)
         self.running[meta.key] = self.waiting[meta.key] = each
         if service:
             self.crews[service].pods[meta.key] = None
@@ -261,7 +279,27 @@ class Workloads:
             self._budget(crew)
         elif each.arrival is not None and again:
             self._ledger.lost_seconds += at - each.bound if each.bound is not None else 0.0
-            self.arrive(each.arrival, at, now)
+            self._make(each.template, at, now, arrival=each.arrival, job=each.job)
+        elif each.job:
+            self._done(each)
+
+    def _announce(
+        self, kind: type[ReplicaSet] | type[Job], name: str, template: Pod, wanted: int
+    ) -> None:
+        """The owner of pods says how many it wants, before it makes them."""
+        uid = template.meta.controller_uid
+        if uid:
+            meta = Meta(name=name, namespace=template.meta.namespace, uid=uid)
+            self._tell(events.Seen(kind(meta=meta, wanted=wanted, template=template)))
+
+    def _done(self, each: Running) -> None:
+        """A Job has one piece of work less to do, and ends with its last."""
+        left = self._jobs[each.job] = self._jobs[each.job] - 1
+        if left:
+            self._announce(Job, each.job, _owned(each.template, each.job), left)
+        else:
+            del self._jobs[each.job]
+            self._tell(events.Gone(Job, f"{each.template.meta.namespace}/{each.job}"))
 
     def _budget(self, crew: Crew) -> None:
         most = crew.service.max_unavailable
@@ -277,3 +315,9 @@ class Workloads:
                     PodDisruptionBudget(meta=meta, selector=selector, disruptions_allowed=allowed)
                 )
             )
+
+
+def _owned(template: Pod, job: str) -> Pod:
+    """The template of a Job's pods."""
+    owners = tuple(replace(owner, name=job, uid=job) for owner in template.meta.owners)
+    return replace(template, meta=replace(template.meta, owners=owners))

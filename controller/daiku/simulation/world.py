@@ -8,6 +8,7 @@ Everything follows from the scenario and its seed.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from daiku import commands, events, tick
@@ -129,8 +130,8 @@ class World:
         for service in self.scenario.services:
             for at, target in service.targets:
                 self._agenda.put(at, self._scaling(service, target))
-        for arrival in self.scenario.arrivals:
-            self._agenda.put(arrival.at, self._coming(arrival))
+        for (at, _), alike in groupby(self.scenario.arrivals, key=lambda a: (a.at, a.workload)):
+            self._agenda.put(at, self._coming([*alike]))
         for number in range(SAMPLES):
             self._agenda.put(end * number / SAMPLES, self._sample)
 
@@ -142,8 +143,8 @@ class World:
 
         return scale
 
-    def _coming(self, arrival: Arrival) -> Callable[[], None]:
-        return lambda: self.workloads.arrive(arrival, self._agenda.at, self._agenda.now)
+    def _coming(self, arrivals: Sequence[Arrival]) -> Callable[[], None]:
+        return lambda: self.workloads.arrive(arrivals, self._agenda.at, self._agenda.now)
 
     def _tell(self, event: Event) -> None:
         """Something has happened that the controller learns of."""
@@ -195,7 +196,8 @@ class World:
         self.ticks += 1
         snapshot = self._cluster.snapshot(now)
         plan = tick.tick(snapshot, self._cluster.catalogue, self.settings, now)
-        wake = plan.wake_at
+        times = (plan.wake_at, self._cluster.again_at)
+        wake = min((at for at in times if at is not None), default=None)
         self._wake_at = (wake - self.scenario.start).total_seconds() if wake is not None else None
         for command in plan.commands:
             self._cluster.begin(command, now)

@@ -230,6 +230,14 @@ def test_a_node_takes_as_many_pods_as_its_class_says(most: Any) -> None:
     assert {(t.capacity["pods"], t.allocatable["pods"]) for t in types} == {(4, 4)}
 
 
+STATIC: Json = {
+    "apiVersion": "daiku.dev/v1alpha1",
+    "kind": "Settings",
+    "metadata": {"name": "controller"},
+    "spec": {"env": {"FEATURE_GATES": "StaticCapacity=true"}},
+}
+
+
 def test_nodes_of_a_static_pool_are_planned_and_take_pods() -> None:
     static = reading.node_pool("fixed", replicas=3)
     static["spec"]["template"]["spec"]["requirements"] = [
@@ -237,9 +245,9 @@ def test_nodes_of_a_static_pool_are_planned_and_take_pods() -> None:
         {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]},
     ]
 
-    made, notes = plan(static, reading.workload(replicas=2))
+    made, notes = plan(static, reading.workload(replicas=2), STATIC)
 
-    assert any("fixed is static: its nodes are made by a controller with" in n for n in notes)
+    assert any(n.endswith(": FEATURE_GATES=StaticCapacity=true") for n in notes)
     assert {node["nodePool"] for node in made["newNodes"]} == {"fixed"}
     assert len(made["newNodes"]) == 3
     assert sum(len(node["pods"]) for node in made["newNodes"]) == 2
@@ -268,7 +276,9 @@ def test_a_static_pool_keeps_within_its_limit_and_counts_the_nodes_that_it_owns(
         for name in ("a", "b")
     ]
 
-    made, notes = plan(reading.node_pool("fixed", replicas=5, limits={"nodes": "3"}), owned, *nodes)
+    made, notes = plan(
+        reading.node_pool("fixed", replicas=5, limits={"nodes": "3"}), owned, *nodes, STATIC
+    )
 
     assert len(made["newNodes"]) == 2
     assert any("without a NodeClaim in the input, not counted as theirs: 1" in n for n in notes)
@@ -282,6 +292,8 @@ def test_a_controller_without_the_gate_makes_no_nodes_of_static_pools() -> None:
 
     assert not made.new_nodes
     assert made.unschedulable
+    _, notes = plan(reading.node_pool("fixed", replicas=1))
+    assert any(n.startswith("NodePool fixed is static, and gets no nodes") for n in notes)
 
 
 def test_a_static_pool_that_allows_nothing_is_named() -> None:
@@ -290,7 +302,7 @@ def test_a_static_pool_that_allows_nothing_is_named() -> None:
         {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["none"]}
     ]
 
-    made, notes = plan(static)
+    made, notes = plan(static, STATIC)
 
     assert not made["newNodes"]
     assert "NodePool fixed: nothing that it allows can be bought" in notes

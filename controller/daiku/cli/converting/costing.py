@@ -13,7 +13,7 @@ from typing import Final
 from daiku import forecast
 from daiku.api import configuration, manifests
 from daiku.api.manifests import ManifestError
-from daiku.cli import planning
+from daiku.cli import controller_settings, planning
 from daiku.cli.converting import tree
 from daiku.cli.converting.groups import Group
 from daiku.cli.converting.tree import Tree
@@ -24,7 +24,6 @@ from daiku.model.instance_type import Catalogue
 from daiku.model.meta import Meta
 from daiku.model.pod import Pod
 from daiku.scheduling import prices
-from daiku.settings import Settings
 from daiku.simulation import result
 from daiku.simulation.scenario import DAY, Scenario, Service
 
@@ -78,6 +77,7 @@ def compare(
     made = manifests.read("the proposal", tree.write(proposed).encode(), problems)
     built = configuration.build([*kept, *made], problems)
     given = planning.read_types(instance_types, problems)
+    settings, whose = controller_settings.of(built, problems)
     scenario = (
         scenario_file.read(happening, (), None, problems) if is_told else _as_now(built.objects)
     )
@@ -92,7 +92,7 @@ def compare(
         scenario,
         world,
         catalogue,
-        Settings(),
+        settings,
         step=lambda share: step("simulating", int(100 * share), 100),
     )
     known = prices.in_any_class(catalogue)
@@ -106,7 +106,7 @@ def compare(
         hours=played.hours,
         disrupted=played.disrupted,
         homeless=played.still_waiting,
-        notes=(*built.notes, *guessed),
+        notes=(*built.notes, *guessed, whose),
     )
 
 

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import msgspec
-
 from daiku.api import configuration, manifests
-from daiku.api.configuration import Configuration
 from daiku.api.manifests import Document, ManifestError
-from daiku.cli import files, planning
+from daiku.cli import controller_settings, files, planning
 from daiku.cli.simulating import scenario_file
 from daiku.model.instance_type import Catalogue
-from daiku.runtime import options
-from daiku.settings import Settings
 from daiku.simulation import result
 from daiku.simulation.result import Result
 from daiku.simulation.scenario import Scenario
@@ -22,8 +17,10 @@ from daiku.simulation.scenario import Scenario
 Step = Callable[[str, int, int], None]
 PARTS: Final = 1000
 """Of the bar, for each configuration."""
-SETTINGS: Final = "Settings"
-"""Kind of a document that says how the controller of a configuration decides, in its environment's names."""
+_WITHOUT_POOLS: Final = (
+    "no NodePool is in configuration {!r}; give yours among the files or with --config FILE, or --built-in-nodepool to "
+    "simulate one of daiku's own (linux, amd64, on-demand, made-up instance types)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +33,8 @@ class Request:
     traces: tuple[str, ...] = ()
     instance_types: str = ""
     seed: int | None = None
+    built_in_node_pool: bool = False
+    """Whether input without a NodePool is simulated with a built-in one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +44,6 @@ class Played:
     scenario: Scenario
     results: tuple[Result, ...]
     notes: tuple[str, ...]
-
-
-class _SettingsText(msgspec.Struct, forbid_unknown_fields=True):
-    env: dict[str, str] = {}
-
-
-class _SettingsDocument(msgspec.Struct):
-    spec: _SettingsText = msgspec.field(default_factory=_SettingsText)
 
 
 def play(request: Request, stdin: BinaryIO, step: Step) -> Played:
@@ -82,14 +73,20 @@ def play(request: Request, stdin: BinaryIO, step: Step) -> Played:
             for config in request.configs
         ]
     given = planning.read_types(request.instance_types, problems)
-    ready = [(name, *_built(documents, problems)) for name, documents in named]
+    ready = [
+        (name, configuration.build(documents, problems, built_in=request.built_in_node_pool))
+        for name, documents in named
+    ]
+    decided = [controller_settings.of(found, problems) for _, found in ready]
+    if not problems:
+        problems += [_WITHOUT_POOLS.format(name) for name, found in ready if not found.node_pools]
     if problems or scenario is None:
         raise ManifestError(list(dict.fromkeys(problems)))
     results: list[Result] = []
     notes: dict[str, None] = {}
-    for number, (name, found, settings) in enumerate(ready):
+    for number, ((name, found), (settings, whose)) in enumerate(zip(ready, decided, strict=True)):
         offered, guessed = planning.offers(found, given)
-        notes |= dict.fromkeys((*found.notes, *guessed))
+        notes |= dict.fromkeys((*found.notes, *guessed, whose))
         results.append(
             result.simulate(
                 name,
@@ -125,24 +122,3 @@ def _documents(
 
     contents = files.read(paths, stdin, reading, problems)
     return [each for name, text in contents for each in manifests.read(name, text, problems)]
-
-
-def _built(documents: Sequence[Document], problems: list[str]) -> tuple[Configuration, Settings]:
-    """What a configuration is made of, and how its controller decides."""
-    kept = [each for each in documents if each.kind != SETTINGS]
-    env: dict[str, str] = {"CLUSTER_NAME": "simulated"}
-    for each in documents:
-        if each.kind == SETTINGS:
-            try:
-                env |= _settings.decode(each.content).spec.env
-            except (msgspec.DecodeError, ValueError) as error:
-                problems.append(f"{each.where}: {error}")
-    settings = Settings()
-    try:
-        settings = options.read((), env).settings
-    except options.OptionsError as error:
-        problems.append(f"{SETTINGS}: {error}")
-    return configuration.build(kept, problems), settings
-
-
-_settings = msgspec.json.Decoder(_SettingsDocument)
