@@ -113,8 +113,8 @@ def examine(
             Severity.ERROR,
             [f"resource {resource}" for _, resource in state.pending],
             f"an `up` or `destroy` of stack {name} ended while it was {did} these; whether that happened is not known",
-            f"pulumi refresh --stack {name} in a terminal (of what was being created it asks whether it is there, and for "
-            f"its ID), then what was interrupted again{locked}",
+            f"pulumi refresh --stack {name} in a terminal (of what was being created it asks whether it is there, and "
+            f"for its ID), then what was interrupted again{locked}",
         )
     if there is None:
         return
