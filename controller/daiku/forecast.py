@@ -22,7 +22,7 @@ from daiku.disruption.ground import Ground
 from daiku.disruption.repack import Repack
 from daiku.events import Object
 from daiku.lifecycle import launch
-from daiku.model import labels, resources, workload
+from daiku.model import labels, resources, units, workload
 from daiku.model.instance_type import Catalogue, LaunchOption
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -387,8 +387,9 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str
     nominated = [p for p in snapshot.waiting if p.is_provisionable and p.meta.key not in planned]
     notes: list[str] = []
     if astray:
+        owners = dict.fromkeys(str(workload.of(pod.meta)) for pod in astray)
         notes.append(
-            f"pods on nodes that are not in the input, not planned: {len(astray)}, "
+            f"pods on nodes that are not in the input, not planned: {len(astray)} of {units.listed(owners)}, "
             f"such as {astray[0].meta.key} on {astray[0].node_name}"
         )
     if nominated:

@@ -1,4 +1,4 @@
-"""A destroy takes the nodes with it: by the controller, without it, and without an API server.
+"""A destroy takes the nodes with it: by the controller, without it, without an API server, and after it was killed.
 
 Judged from outside by what AWS lists. The stages build on each other and run in this order; the last one
 kills the API server, so nothing follows it.
@@ -7,12 +7,13 @@ kills the API server, so nothing follows it.
 import json
 import os
 import signal
+import subprocess
 import time
 from typing import Any
 
 import boto3.session
 import pytest
-from tests.e2e.conftest import Journey, wait
+from tests.e2e.conftest import DAIKU, ROOT, Journey, wait
 
 from daiku_local import inventory
 from daiku_local.world import load
@@ -101,6 +102,61 @@ def test_destroy_with_thirty_nodes_running_leaves_nothing(journey: Journey) -> N
     print(f"destroy with 30 nodes: {seconds:.0f} s")  # noqa: T201 - a figure for docs/performance.md
     assert _instances(journey) == set()
     assert _left(journey) == {}
+
+
+def test_a_destroy_whose_engine_is_killed_is_undone_by_the_commands_that_doctor_names(
+    journey: Journey,
+) -> None:
+    _up_with_nodes(journey, 3)
+    _destroy_killed_while_it_drains(journey)
+
+    found = _doctor(journey)
+
+    assert {each["check"] for each in found} == {"stack-interrupted", "stack-nodepools-gone"}
+    gone = next(each for each in found if each["check"] == "stack-nodepools-gone")
+    assert gone["about"] == ["NodePool default", "NodePool spot"]
+    for command in ("pulumi cancel --stack local", "pulumi up --refresh --stack local"):
+        assert command in gone["remedy"]
+        journey.run(*command.split(), "--yes", "--non-interactive")
+    assert _doctor(journey) == []
+    _up_with_nodes(journey, 3)
+
+
+def _destroy_killed_while_it_drains(journey: Journey) -> None:
+    """A destroy whose engine is gone when the cluster's NodePools are, and before its state knows."""
+    engine = subprocess.Popen(
+        [
+            DAIKU,
+            *[
+                "local",
+                "exec",
+                "--",
+                "pulumi",
+                "destroy",
+                "--stack",
+                "local",
+                "--yes",
+                "--skip-preview",
+            ],
+        ],
+        cwd=ROOT,
+        env={**os.environ, "DAIKU_WORLD": str(journey.folder), "NO_COLOR": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait("no NodePools", lambda: journey.kubectl("get", "nodepools")["items"] == [], 60, 0.1)
+    finally:
+        # `daiku local exec` became the engine.
+        engine.kill()
+        engine.wait()
+
+
+def _doctor(journey: Journey) -> list[dict[str, Any]]:
+    """What `daiku doctor` finds in the stack; pods that wait and the like are not its business here."""
+    said = json.loads(journey.run("daiku", "doctor", "--stack", "local", "--format", "json"))
+    return [each for each in said["findings"] if each["check"].startswith("stack-")]
 
 
 def test_destroy_without_a_controller_leaves_nothing(journey: Journey) -> None:

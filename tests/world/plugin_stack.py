@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import urllib.parse
 import uuid
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -97,8 +98,7 @@ class Stack:
 
     def state_file(self) -> str:
         """The stack's state as it lies on disk."""
-        backend = Path(self.env["PULUMI_BACKEND_URL"].removeprefix("file://"))
-        stacks = backend / ".pulumi" / "stacks" / self.folder.name
+        stacks = _backend(self.env) / ".pulumi" / "stacks" / self.folder.name
         return (stacks / "test.json").read_text()
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
@@ -125,9 +125,14 @@ def make(folder: Path, env: dict[str, str]) -> Stack:
     )
     stack = Stack(folder=folder, env=env)
     stack.write("")
-    Path(env["PULUMI_BACKEND_URL"].removeprefix("file://")).mkdir(parents=True, exist_ok=True)
+    _backend(env).mkdir(parents=True, exist_ok=True)
     stack.run("stack", "init", "test")
     return stack
+
+
+def _backend(env: dict[str, str]) -> Path:
+    """The folder of the engine's state."""
+    return Path(urllib.parse.urlsplit(env["PULUMI_BACKEND_URL"]).path)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ added here: pods of workloads, the readiness of node classes, classes that are n
 none and one is asked for. Each such guess is a note, so that nobody takes it for a fact.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -87,7 +88,8 @@ class _Work:
     around: admission.Surroundings = field(default_factory=admission.Surroundings)
     environment: dict[str, str] = field(default_factory=dict[str, str])
     settings_of: list[str] = field(default_factory=list[str])
-    gated: int = 0
+    gated: dict[str, int] = field(default_factory=dict[str, int])
+    """What pods that wait for their scheduling gates are of -> how many of them."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """Kind -> how many objects of it are not used."""
 
@@ -121,12 +123,10 @@ def build(
         problems: Takes what cannot be used.
         built_in: Whether a NodePool is made up when there is none.
     """
-    last = {each.key: each for each in documents}
+    last = {_identity(each): each for each in documents}
     work = _Work(list(last.values()), problems)
     if len(last) < len(documents):
-        work.notes.append(
-            f"given more than once, of which the last one counts: {units.counted(len(documents) - len(last), 'object')}"
-        )
+        work.notes.append(_repeated(documents))
     work.around = admission.surroundings(work.documents)
     workloads = [each for each in work.documents if not _take(each, work)]
     _expand(workloads, work)
@@ -134,8 +134,14 @@ def build(
     _complete_volumes(work)
     work.notes += work.around.notes
     if work.gated:
+        count = units.counted(sum(work.gated.values()), "pod")
         work.notes.append(
-            f"held back by scheduling gates and not planned: {units.counted(work.gated, 'pod')}"
+            f"held back by scheduling gates and not planned: {count} ({units.listed(work.gated)})"
+        )
+    daemons = [_called(d) for d in work.documents if not d.live and _kind(d) is kinds.DAEMON_SETS]
+    if daemons:
+        work.notes.append(
+            f"counted on each planned node that takes their pods, and making none: {units.listed(daemons)}"
         )
     if work.left_out:
         listed = ", ".join(f"{kind} {count}" for kind, count in sorted(work.left_out.items()))
@@ -147,6 +153,27 @@ def build(
         settings_of=" and ".join(work.settings_of),
         notes=tuple(dict.fromkeys(work.notes)),
     )
+
+
+def _identity(document: Document) -> tuple[str, ...]:
+    """What two documents of one object have in common; a version that was moved to another group is the same."""
+    is_read = expand.is_workload(document) or _kind(document) is not None
+    return (*document.key, "" if is_read else document.group)
+
+
+def _repeated(documents: Sequence[Document]) -> str:
+    counts = Counter(_identity(each) for each in documents)
+    names = [_called(each) for each in documents if counts[_identity(each)] > 1]
+    # What is planned is missed first.
+    ordered = sorted(dict.fromkeys(names), key=lambda name: name.split()[0] not in WORKLOADS)
+    extra = units.counted(len(documents) - len(counts), "object")
+    return f"given more than once, of which the last one counts: {extra} ({units.listed(ordered)})"
+
+
+def _called(document: Document) -> str:
+    """Kind and name, for people."""
+    name = f"{document.namespace}/{document.name}" if document.namespace else document.name
+    return f"{document.kind} {name}"
 
 
 def instance_types(documents: Sequence[Document], problems: list[str]) -> Offered:
@@ -186,7 +213,10 @@ def _take(document: Document, work: _Work) -> bool:
             f"CronJob {document.namespace}/{document.name}: makes no pods now, so it is not planned"
         )
     elif document.kind not in admission.KINDS:
-        work.left_out[document.kind] = work.left_out.get(document.kind, 0) + 1
+        # Others have kinds of the same name.
+        is_known = document.kind in WORKLOADS or document.kind in kinds.BY_NAME
+        kind = f"{document.kind} of {document.api_version}" if is_known else document.kind
+        work.left_out[kind] = work.left_out.get(kind, 0) + 1
     return True
 
 
@@ -212,9 +242,11 @@ def _is_old(document: Document) -> bool:
     )
 
 
-def _decode(document: Document, kind: Kind, work: _Work) -> None:
+def _decode(document: Document, kind: Kind, work: _Work, owner: str = "") -> None:
+    """Use an object of a known kind; `owner` says what it was made for."""
     if kind is kinds.PODS and _is_gated(document):
-        work.gated += 1
+        name = owner or _called(document)
+        work.gated[name] = work.gated.get(name, 0) + 1
         return
     try:
         found = kind.decode(work.around.created(document).content)
@@ -270,17 +302,17 @@ def _expand(workloads: Sequence[Document], work: _Work) -> None:
         if expansion.note:
             work.notes.append(expansion.note)
         room -= sum(1 for each in expansion.documents if each.kind == "Pod")
-        if not _decode_pods(expansion.documents, work):
+        if not _decode_pods(expansion.documents, _called(workload), work):
             work.problems.append(_template_problem(workload, work))
 
 
-def _decode_pods(documents: Sequence[Document], work: _Work) -> bool:
+def _decode_pods(documents: Sequence[Document], owner: str, work: _Work) -> bool:
     """Decode what a workload was turned into; False at the first that cannot be read."""
     for each in documents:
         kind = _kind(each)
         if kind is not None:
             known = len(work.problems)
-            _decode(each, kind, work)
+            _decode(each, kind, work, owner)
             if len(work.problems) > known:
                 return False
     return True

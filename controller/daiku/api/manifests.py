@@ -37,6 +37,21 @@ CLUSTER_WIDE: Final = frozenset(
     }
 )
 """Kinds without a namespace, among those that are read."""
+NAMED: Final = CLUSTER_WIDE | {
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "LimitRange",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodDisruptionBudget",
+    "ReplicaSet",
+    "ReplicationController",
+    "Rollout",
+    "StatefulSet",
+}
+"""Kinds that are read, of which an object without a name is a mistake."""
 _UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError, OverflowError)
 """What msgspec answers to bytes that are no such value, among them broken UTF-8 and endless nesting."""
 
@@ -94,6 +109,7 @@ class _Head(wire.Wire):
     kind: str | None = None
     metadata: _Meta | None = None
     items: msgspec.Raw = wire.ABSENT
+    status: msgspec.Raw = wire.ABSENT
 
 
 def read(
@@ -187,7 +203,13 @@ def _take(
     # A kind of somebody's own may end in List too; its objects have names, which lists have not.
     named = head.metadata is not None and head.metadata.name
     if not (kind.endswith("List") and bytes(head.items)) or named:
-        _take_object(place, content, problems, found, (api_version, kind, head.metadata or _Meta()))
+        if bytes(head.status) == b"null":
+            # As tools write it that have none; an API server takes it for nothing.
+            whole = msgspec.json.decode(content)
+            content = msgspec.json.encode({k: v for k, v in whole.items() if k != "status"})
+        whose = api_version, kind, head.metadata or _Meta()
+        # Files of settings, such as those of kubelets, have no name; objects that are read here have.
+        _take_object(place, content, problems if kind in NAMED else foreign, found, whose)
         return
     if depth >= NESTING_MAX:
         problems.append(f"{place}: is a list within {depth} lists; at most {NESTING_MAX} are read")
@@ -213,7 +235,9 @@ def _take_object(
     api_version, kind, metadata = head
     name = metadata.name or ""
     if not name and metadata.generate_name:
-        name = metadata.generate_name + sha256(content).hexdigest()[:5]
+        # Each time that such a manifest is created it is another object.
+        number = sum(each.content == content for each in found)
+        name = metadata.generate_name + sha256(content + b"#" * number).hexdigest()[:5]
     if not name:
         problems.append(f"{place}, {kind}: has no name; give it a metadata.name")
         return

@@ -93,10 +93,10 @@ def doctor(
         return
     notes: list[str] = []
     with progress.Progress() as shown:
-        evidence = _saved(source) if source else _live(shown, notes)
-        found = examination.examine(evidence)
+        evidence = _saved(source) if source else _live(shown, notes, or_not=bool(stack))
+        found = examination.examine(evidence) if evidence is not None else []
         word = None
-        if not source:
+        if evidence is not None and not source:
             word = _asked(shown, notes)
             told = controller.examine(word.decisions) if word.decisions is not None else ()
             found = examination.ordered([*found, *told, *_account(evidence, notes)])
@@ -163,13 +163,17 @@ def _saved(paths: "list[str]") -> "Evidence":
     return found
 
 
-def _live(shown: "progress.Progress", notes: list[str]) -> "Evidence":
+def _live(shown: "progress.Progress", notes: list[str], *, or_not: bool) -> "Evidence | None":
+    """What the cluster says; None when it cannot be asked and we can do without it (`or_not`)."""
     from daiku.cli.doctoring import evidence, live  # noqa: PLC0415
 
     try:
         documents = live.read(surroundings.environ(), shown.step, notes)
     except live.UnreachableError as error:
-        failure.fail([str(error)], UNUSABLE)
+        if not or_not:
+            failure.fail([str(error)], UNUSABLE)
+        notes[:] = [f"the cluster is not examined: {error}"]
+        return None
     problems: list[str] = []
     found = evidence.of(documents, problems)
     notes += problems
@@ -212,7 +216,7 @@ def _account(evidence: "Evidence", notes: list[str]) -> "list[Finding]":
     return account.examine(asked, notes)
 
 
-def _stack(name: str, evidence: "Evidence", notes: list[str]) -> "list[Finding]":
+def _stack(name: str, evidence: "Evidence | None", notes: list[str]) -> "list[Finding]":
     """What an interrupted `up` or `destroy` of a stack left behind."""
     from daiku.cli import cluster_name  # noqa: PLC0415
     from daiku.cli.doctoring import stack  # noqa: PLC0415
@@ -221,6 +225,9 @@ def _stack(name: str, evidence: "Evidence", notes: list[str]) -> "list[Finding]"
         state = stack.read(name)
     except stack.NoStackError as error:
         failure.fail([str(error)], UNUSABLE)
+    if evidence is None:
+        # A destroy may have been interrupted when the cluster was gone already.
+        return list(stack.examine(state, None, "", notes))
     cluster = cluster_name.find(os.environ, evidence.raw("EC2NodeClass"))
     there = [pool.meta.name for pool in evidence.node_pools]
     return list(stack.examine(state, there, cluster, notes))

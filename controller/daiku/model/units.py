@@ -7,6 +7,7 @@ Source: k8s.io/apimachinery resource.Quantity; Go time.ParseDuration.
 """
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -105,6 +106,13 @@ def format_quantity(resource: str, amount: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Such as "1 pod" or "2,000 pods"."""
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Iterable[str], most: int = 10) -> str:
+    """The first names, and how many more there are."""
+    found = list(names)
+    more = f" and {len(found) - most:,} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
 
 
 @lru_cache(maxsize=4096)

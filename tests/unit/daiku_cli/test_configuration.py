@@ -60,7 +60,10 @@ def test_the_last_object_of_a_kind_and_name_counts() -> None:
     found = configured(workload(replicas=1), workload(replicas=4))
 
     assert len(pods(found)) == 4
-    assert "given more than once, of which the last one counts: 1 object" in found.notes
+    assert (
+        "given more than once, of which the last one counts: 1 object (Deployment default/web)"
+        in found.notes
+    )
 
 
 def test_objects_of_a_namespace_get_one_and_a_daemon_set_hands_it_on() -> None:
@@ -74,14 +77,50 @@ def test_pods_behind_a_gate_are_left_out_and_counted() -> None:
     found = configured(pod(spec={"schedulingGates": [{"name": "quota"}]}), pod("two"))
 
     assert [each.meta.name for each in pods(found)] == ["two"]
-    assert "held back by scheduling gates and not planned: 1 pod" in found.notes
+    assert "held back by scheduling gates and not planned: 1 pod (Pod default/one)" in found.notes
 
 
 def test_kinds_that_do_not_matter_are_counted() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}
     foreign = {"apiVersion": "example.com/v1", "kind": "Node", "metadata": {"name": "a"}}
 
-    assert "not used here: Node 1, Service 1" in configured(service, foreign).notes
+    assert (
+        "not used here: Node of example.com/v1 1, Service 1" in configured(service, foreign).notes
+    )
+
+
+def test_a_kind_of_others_does_not_hide_one_of_the_same_name() -> None:
+    foreign = {**workload("Job"), "apiVersion": "batch.volcano.sh/v1alpha1"}
+
+    found = configured(workload("Job"), foreign)
+
+    assert len(pods(found)) == 1
+    assert found.notes[-1] == "not used here: Job of batch.volcano.sh/v1alpha1 1"
+
+
+def test_a_workload_in_an_older_group_is_the_same_object() -> None:
+    old = {**workload(replicas=2), "apiVersion": "extensions/v1beta1"}
+
+    assert len(pods(configured(workload(replicas=1), old))) == 2
+
+
+def test_a_daemon_set_is_named_with_what_becomes_of_it() -> None:
+    note = "counted on each planned node that takes their pods, and making none: DaemonSet default/agent"
+
+    assert note in configured(workload("DaemonSet", "agent")).notes
+    assert note not in configured(workload("DaemonSet", "agent", uid="u")).notes
+
+
+def test_a_job_with_a_generated_name_that_is_given_twice_is_created_twice() -> None:
+    job = workload("Job")
+    job["metadata"] = {"generateName": "web-"}
+
+    assert len(pods(configured(job, job))) == 2
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Job", "DaemonSet"])
+def test_a_status_of_null_is_none(kind: str) -> None:
+    assert problems_of({**workload(kind), "status": None}) == []
 
 
 @pytest.mark.parametrize(

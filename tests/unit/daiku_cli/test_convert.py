@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -116,6 +116,18 @@ def test_lifetimes_of_a_provisioner_mean_the_same(
 
     assert pool["spec"]["disruption"] == {"consolidationPolicy": policy, "consolidateAfter": after}
     assert pool["spec"]["template"]["spec"]["expireAfter"] == expire
+
+
+@pytest.mark.parametrize(
+    ("word", "policy"),
+    [("no", "WhenEmpty"), ("off", "WhenEmpty"), ("Yes", "WhenEmptyOrUnderutilized")],
+)
+def test_consolidation_may_be_switched_with_words_of_yaml_1_1(word: str, policy: str) -> None:
+    text = yaml.safe_dump(provisioner(consolidation={"enabled": True})).replace("true", word)
+
+    found = conversion.convert(tree.read("test", text.encode()), "")
+
+    assert yaml.safe_load(found.objects[0])["spec"]["disruption"]["consolidationPolicy"] == policy
 
 
 @pytest.mark.parametrize(
@@ -305,6 +317,7 @@ def test_what_comes_out_is_read_by_the_controller() -> None:
 WORDS = st.text("abcdefgh ", min_size=1, max_size=12).map(str.strip).filter(bool)
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, min_size=12, max_size=12, unique=True))
 def test_no_comment_is_lost(words: list[str]) -> None:
     text = """# {}

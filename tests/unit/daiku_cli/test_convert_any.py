@@ -267,6 +267,51 @@ def test_a_field_without_a_successor_is_named(spec: Any, note: str) -> None:
     assert any(note in each for each in notes), notes
 
 
+def test_texts_of_json_stay_texts_for_readers_of_yaml_1_1() -> None:
+    texts = [
+        "yes",
+        "No",
+        "on",
+        "y",
+        "0644",
+        "1_000",
+        "12:30",
+        "2024-01-01",
+        "~",
+        "<<",
+        "=",
+        "0x1F",
+        "true",
+        "plain",
+    ]
+    object_ = {"apiVersion": "v1", "kind": "ConfigMap", "data": {each: each for each in texts}}
+
+    found, _ = converted(json.dumps(object_))
+
+    assert yaml.safe_load(found) == object_
+    assert "plain: plain" in found
+    assert "y: 'y'" in found.replace("'y':", "y:")
+
+
+def test_a_block_without_a_line_end_at_the_end_of_a_file_gets_none() -> None:
+    found, _ = converted("kind: A # own\ndata:\n  a: |\n    one\n    two")
+
+    assert yaml.safe_load(found) == {"kind": "A", "data": {"a": "one\ntwo"}}
+    assert "# own" in found
+    assert converted("kind: A\na: b | c")[0] == "kind: A\na: b | c\n"
+
+
+@pytest.mark.parametrize("wanted", ["yes", "on"])
+def test_parts_of_a_selector_stay_texts_for_readers_of_yaml_1_1(wanted: str) -> None:
+    found, _ = converted(
+        "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: a}\n"
+        f"spec:\n  subnetSelector: {{private: '{wanted}'}}\n"
+    )
+
+    [term] = yaml.safe_load(found)["spec"]["subnetSelectorTerms"]
+    assert term == {"tags": {"private": wanted}}
+
+
 KEYS = st.sampled_from(
     [
         *("apiVersion", "kind", "metadata", "spec", "items", "name", "key", "value", "template"),

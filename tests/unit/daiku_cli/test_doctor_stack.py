@@ -1,13 +1,16 @@
 """What `daiku doctor --stack` sees of an `up` or a `destroy` that did not come to its end."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from daiku.cli.doctoring import stack
 from daiku.cli.doctoring.finding import Finding
 from daiku.cli.doctoring.stack import State
+from daiku.cli.main import app
 
 HEAD = "urn:pulumi:dev::daiku::"
 
@@ -77,6 +80,43 @@ def test_a_stack_is_not_compared_with_another_cluster() -> None:
 
 def test_a_stack_that_has_nothing_yet_is_well() -> None:
     assert found(stack.decode("dev", b'{"version": 3, "deployment": {}}')) == ([], [])
+
+
+def test_a_cluster_that_is_gone_leaves_what_was_under_way_to_be_named() -> None:
+    under_way = {"type": "deleting", "resource": resource(stack.CLUSTER, "cluster")}
+
+    (cut,) = stack.examine(stack.decode("dev", exported(under_way)), None, "", [])
+
+    assert cut.check == "stack-interrupted"
+    assert "pulumi cancel --stack dev" in cut.remedy
+
+
+def test_doctor_examines_a_stack_whose_cluster_cannot_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    under_way = {"type": "deleting", "resource": resource(stack.CLUSTER, "cluster")}
+    state = stack.decode("dev", exported(under_way))
+    monkeypatch.setattr(stack, "read", lambda _name: state)
+    arguments = ["doctor", "--format", "json", "--stack", "dev"]
+
+    result = CliRunner().invoke(app, arguments, env={"KUBECONFIG": "/nowhere"})
+
+    said = json.loads(result.stdout)
+    assert [each["check"] for each in said["findings"]] == ["stack-interrupted"]
+    assert said["notChecked"][0].startswith("the cluster is not examined: ")
+    assert CliRunner().invoke(app, ["doctor"], env={"KUBECONFIG": "/nowhere"}).exit_code == 2
+
+
+def test_a_state_that_was_cut_off_while_it_was_written_is_said_with_what_is_left_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engine = tmp_path / "pulumi"
+    engine.write_text("#!/bin/sh\necho 'error: failed to load checkpoint: EOF' >&2\nexit 1\n")
+    engine.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(stack.NoStackError, match=r"remove the empty STACK\.json\.attrs"):
+        stack.read("dev")
 
 
 def test_what_is_no_state_is_refused() -> None:

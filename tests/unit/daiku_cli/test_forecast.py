@@ -110,7 +110,10 @@ def test_what_is_not_counted_on_is_said() -> None:
     victim = build.pod("victim", node="n", deleted=build.NOW)
 
     assert made(astray, nominated, victim, build.node("n")).notes == (
-        "pods on nodes that are not in the input, not planned: 1, such as default/lost on gone",
+        (
+            "pods on nodes that are not in the input, not planned: 1 of ReplicaSet default/owner, "
+            "such as default/lost on gone"
+        ),
         "pods for which kube-scheduler makes room itself, not planned: 1",
     )
 

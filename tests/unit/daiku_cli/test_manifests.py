@@ -143,3 +143,13 @@ def test_merged_keys_give_way_to_those_that_are_written() -> None:
     (document,) = yaml_values.documents(text.encode())
 
     assert document["both"] == {"x": 1, "y": 5, "z": 3}
+
+
+def test_a_file_of_settings_needs_no_name_and_is_no_manifest() -> None:
+    problems: list[str] = []
+    foreign: list[str] = []
+
+    manifests.read("f", b"apiVersion: audit.k8s.io/v1\nkind: Policy\n", problems, foreign)
+
+    assert problems == []
+    assert foreign == ["f, document 1, Policy: has no name; give it a metadata.name"]

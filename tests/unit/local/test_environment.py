@@ -29,7 +29,7 @@ def test_a_command_is_led_to_the_world(world: World) -> None:
     assert seen["KUBECONFIG"] == str(Path(world.folder) / "kubeconfig")
     assert seen["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5000"
     assert seen["AWS_REGION"] == seen["AWS_DEFAULT_REGION"] == "us-west-2"
-    assert seen["PULUMI_BACKEND_URL"] == f"file://{world.folder}/pulumi-state"
+    assert seen["PULUMI_BACKEND_URL"] == f"file://{world.folder}/pulumi-state?metadata=skip"
     assert not seen["PULUMI_CONFIG_PASSPHRASE"]
     assert seen["DAIKU_WORLD"] == world.folder
 

@@ -27,6 +27,8 @@ SHAPE: Final = (
 IDS: Final = ("aws-ids", "aws::ids")
 NAMES: Final = ("aws::name", "aws::names")
 OWNERS: Final = "aws::owners"
+_ON: Final = frozenset({"true", "yes", "on"})
+"""What kubectl reads as true."""
 
 
 def node_pool(old: Tree, notes: list[str], made: list[Tree]) -> Tree:
@@ -175,7 +177,7 @@ def _implied(inner: Tree) -> list[Tree]:
 def _disruption(spec: Tree, new: Tree, where: str, notes: list[str]) -> None:
     consolidation = child(spec, "consolidation")
     empty = spec.get("ttlSecondsAfterEmpty")
-    if consolidation.get("enabled"):
+    if str(consolidation.get("enabled")).lower() in _ON:
         new["consolidationPolicy"] = "WhenUnderutilized"
         if empty is not None:
             notes.append(

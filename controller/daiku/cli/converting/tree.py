@@ -13,13 +13,15 @@ the other.
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.anchor import Anchor
 from ruamel.yaml.comments import CommentedMap, CommentedSeq, TaggedScalar
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import SingleQuotedScalarString
 from ruamel.yaml.tag import Tag
 
 from daiku.cli.converting import pieces
@@ -28,6 +30,9 @@ WIDTH: Final = 4096
 """Columns at which lines would be wrapped: not at all."""
 VALUES_MAX: Final = 300_000
 """Values of one document with its aliases written out; the largest CustomResourceDefinitions have 50,000."""
+_RESOLVER: Final = yaml.resolver.Resolver()
+_LETTERS: Final = frozenset("yYnN")
+"""Booleans of YAML 1.1 that not every reader takes for such."""
 
 if TYPE_CHECKING:
 
@@ -81,7 +86,8 @@ def read(source: str, content: bytes) -> list[Document]:
             whole, kept = kept + each, ""
             value = _load(each)
             if value is not None:
-                found.append(_document(value, whole))
+                made = _document(value, whole)
+                found.append(made if _can_end(each, value) else replace(made, text=""))
             elif pieces.comments(whole):
                 # A document of comments alone stands for itself before the next one.
                 kept = whole if whole.endswith("\n") else whole + "\n"
@@ -118,7 +124,7 @@ def dump(value: Any) -> str:
 
 def make(**fields: Any) -> Tree:
     """A mapping of what is not None, in this order."""
-    return Tree((key, value) for key, value in fields.items() if value is not None)
+    return Tree((_text(key), _text(each)) for key, each in fields.items() if each is not None)
 
 
 def listed(*items: Any) -> list[Any]:
@@ -129,8 +135,20 @@ def listed(*items: Any) -> list[Any]:
 def of_plain(value: Any) -> Any:
     """A value of JSON as a tree."""
     if isinstance(value, dict):
-        return Tree((key, of_plain(each)) for key, each in value.items())
-    return listed(*map(of_plain, value)) if isinstance(value, list) else value
+        return Tree((_text(key), of_plain(each)) for key, each in value.items())
+    return listed(*map(of_plain, value)) if isinstance(value, list) else _text(value)
+
+
+def _text(value: Any) -> Any:
+    """A text in quotes if it would be something else without; any other value as it is.
+
+    The library quotes what YAML 1.2 reads as something else. kubectl reads YAML 1.1, where yes and on are booleans.
+    """
+    if type(value) is not str:
+        return value
+    tag = _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))
+    is_text = tag.endswith(":str") and value not in _LETTERS
+    return value if is_text else SingleQuotedScalarString(value)
 
 
 def plain(value: Any) -> Any:
@@ -236,6 +254,12 @@ def _document(value: Any, text: str) -> Document:
     return Document(value=value, text=text, comments=tuple(pieces.comments(text)))
 
 
+def _can_end(text: str, value: Any) -> bool:
+    """Whether a text means the same with a line end after it: not if it ends within a block that has none yet."""
+    is_ended = text.endswith("\n") or not ("|" in text or ">" in text)
+    return is_ended or plain(_load(text + "\n")) == plain(value)
+
+
 def _load(text: str) -> Any:
     value = _yaml().load(text)
     # Only what names something can share it.
@@ -281,11 +305,11 @@ def _bare(value: Any) -> Any:
 
 
 def _yaml() -> YAML:
-    yaml = YAML(typ="rt")
-    yaml.preserve_quotes = True
-    yaml.width = WIDTH
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    return yaml
+    made = YAML(typ="rt")
+    made.preserve_quotes = True
+    made.width = WIDTH
+    made.indent(mapping=2, sequence=4, offset=2)
+    return made
 
 
 def _ended(text: str) -> str:

@@ -22,6 +22,8 @@ CHECKS: Final[Mapping[str, str]] = {
     "stack-nodepools-gone": "NodePools that a stack believes in and the cluster does not have (--stack)",
 }
 """Name of a check -> half a sentence for `--list`."""
+_CUT: Final = "failed to load checkpoint"
+"""What the engine says of a state that is not whole."""
 
 
 class NoStackError(Exception):
@@ -57,7 +59,13 @@ def read(name: str) -> State:
         raise NoStackError(f"stack {name}: {said}") from None
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
-        raise NoStackError(f"stack {name}: {said}; run it where Pulumi.yaml is, logged in")
+        remedy = (
+            "the engine was killed while it wrote; of a `file://` backend remove the empty STACK.json.attrs, or put "
+            "STACK.json.bak in the place of STACK.json"
+            if _CUT in said
+            else "run it where Pulumi.yaml is, logged in"
+        )
+        raise NoStackError(f"stack {name}: {said}; {remedy}")
     return decode(name, done.stdout)
 
 
@@ -86,17 +94,18 @@ def decode(name: str, exported: bytes) -> State:
 
 
 def examine(
-    state: State, there: Sequence[str], cluster: str, notes: list[str]
+    state: State, there: Sequence[str] | None, cluster: str, notes: list[str]
 ) -> Iterator[Finding]:
     """What is wrong between a stack and its cluster.
 
     Args:
         state: Of the stack.
-        there: Names of the cluster's NodePools.
+        there: Names of the cluster's NodePools; None: the cluster cannot be asked.
         cluster: Name of the cluster; empty when nobody says.
         notes: Takes why the two were not compared.
     """
     name = state.name
+    locked = f"; where it says that the stack is locked, pulumi cancel --stack {name} before"
     if state.pending:
         did = ", ".join(sorted({kind for kind, _ in state.pending}))
         yield finding(
@@ -104,8 +113,11 @@ def examine(
             Severity.ERROR,
             [f"resource {resource}" for _, resource in state.pending],
             f"an `up` or `destroy` of stack {name} ended while it was {did} these; whether that happened is not known",
-            f"pulumi refresh --stack {name} (it asks what became of each), then what was interrupted again",
+            f"pulumi refresh --stack {name} in a terminal (of what was being created it asks whether it is there, and "
+            f"for its ID), then what was interrupted again{locked}",
         )
+    if there is None:
+        return
     if cluster and state.clusters and cluster not in state.clusters:
         notes.append(
             f"stack {name} has cluster {', '.join(state.clusters)}, KUBECONFIG leads to {cluster}: not compared"
@@ -120,7 +132,7 @@ def examine(
             f"stack {name} believes that they are there and would not make them again, as after a `destroy` that was "
             "interrupted",
             f"pulumi up --refresh --stack {name} to have them again, or pulumi destroy --refresh --stack {name} to go "
-            "on with the end",
+            f"on with the end{locked}",
         )
 
 
