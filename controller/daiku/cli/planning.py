@@ -162,6 +162,14 @@ def cluster(
     return found.objects, Catalogue(version=1, instance_types=offered)
 
 
+def without_types(
+    contents: Sequence[tuple[str, bytes]], problems: list[str]
+) -> tuple[Sequence[Object], Catalogue]:
+    """The same objects, for those who need not know what can be bought."""
+    documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
+    return configuration.build(documents, problems).objects, Catalogue(version=0, instance_types={})
+
+
 def read_types(
     instance_types: str, problems: list[str]
 ) -> tuple[InstanceType, ...] | Offered | None:
