@@ -1,6 +1,6 @@
 """Which parts a world has, in what order they start, and when each counts as ready.
 
-    etcd, stand-in AWS  ->  kube-apiserver  ->  controller-manager, scheduler, kwok, metrics  ->  agent
+    etcd, stand-in AWS, egress  ->  kube-apiserver  ->  controller-manager, scheduler, kwok, metrics  ->  agent
 
 Parts on one level start together. Each is written into world.json before it runs, so that `down`
 finds it however the assembly ends. What to do when it fails is decided in `up`.
@@ -30,6 +30,7 @@ AGENT_READY = "agent.ready"
 PARTS = (
     "etcd",
     "aws",
+    "egress",
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
@@ -95,7 +96,7 @@ class Assembly:
             KubernetesError: The API server did not take what the world needs.
         """
         settings = self._settings
-        self._start(_etcd(settings), _aws(settings))
+        self._start(_etcd(settings), _aws(settings), _egress(settings))
         self._await("etcd")
         self._start(_apiserver(settings))
         self._await("kube-apiserver")
@@ -214,6 +215,14 @@ def _aws(settings: Settings) -> Part:
         name="aws",
         arguments=(sys.executable, "-m", "daiku_local.aws", world_option, f"--port={port}"),
         is_ready=probes.plain(port, "/_health"),
+    )
+
+
+def _egress(settings: Settings) -> Part:
+    return Part(
+        name="egress",
+        arguments=commands.egress(settings),
+        is_ready=probes.https(settings.ports.egress, "/_health", settings.world.pki),
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from daiku_local import environment, processes
-from daiku_local.agent import records
+from daiku_local.agent import addresses, records
 from daiku_local.agent.kubernetes_api import KubernetesApi, KubernetesError
 from daiku_local.agent.objects import dig, items
 from daiku_local.world import Process, World
@@ -118,7 +118,7 @@ def process(world: World, pod: Any) -> Process:
 
 
 def ask(ip: str, path: str) -> Any:
-    with urllib.request.urlopen(f"http://{ip}:8080{path}", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://{addresses.real(ip)}:8080{path}", timeout=5) as answer:
         return json.load(answer)
 
 

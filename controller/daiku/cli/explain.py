@@ -95,7 +95,7 @@ def explain(
             _print(explanation.reason(name), leader.Word(), output, is_saved=True)
             return
         with progress.Progress() as shown:
-            question = _question(source, instance_types, shown)
+            question, lacking = _question(source, instance_types, shown)
             garbage.keep(question)
             word = _word(source, shown)
             decided = word.decisions
@@ -111,6 +111,10 @@ def explain(
         failure.fail(error.problems, UNUSABLE)
     except explanation.UnknownNameError as error:
         failure.fail([str(error)], UNUSABLE)
+    # The controller's word needs no instance types; what is decided here would be wrong without.
+    if lacking and answer.source == explanation.RECOMPUTED:
+        why = answer.silent or word.why
+        failure.fail([f"{lacking}. The controller's own word is not to be had: {why}"], UNUSABLE)
     _print(answer, word, output, is_saved=bool(source))
 
 
@@ -130,8 +134,8 @@ def _word(source: "list[str] | None", shown: "progress.Progress") -> "Word":
 
 def _question(
     source: "list[str] | None", instance_types: str, shown: "progress.Progress"
-) -> "Question":
-    """The cluster as something to ask of.
+) -> "tuple[Question, str]":
+    """The cluster as something to ask of, and why it lacks instance types; empty when it has them.
 
     Raises:
         ManifestError: It cannot be read.
@@ -142,7 +146,7 @@ def _question(
     from daiku.runtime import clock  # noqa: PLC0415
 
     problems: list[str] = []
-    why_no_types = ""
+    why_no_types, lacking = "", ""
     if source:
         contents = files.read(
             source, sys.stdin.buffer, lambda name: shown.step(f"reading {name}", 0, 1), problems
@@ -160,21 +164,23 @@ def _question(
         contents, why_no_types = [("cluster", taken.content)], taken.why_no_types
     try:
         cluster = planning.cluster(contents, instance_types, live=not source)
-    except ManifestError as error:
+    except ManifestError:
         if not why_no_types:
             raise
         why = f"what the cluster's nodes can be made of cannot be read: {why_no_types}"
-        raise ManifestError([f"{why}. Or give it with --instance-types FILE"]) from error
+        lacking = f"{why}. Or give it with --instance-types FILE"
+        cluster = planning.without_types(contents)
     for note in cluster.notes:
         lines.note(note)
     end = clock.monotonic() + cluster.settings.solve_max.total_seconds()
-    return Question(
+    question = Question(
         objects=cluster.objects,
         catalogue=cluster.catalogue,
         settings=cluster.settings,
         now=clock.now(),
         stop=lambda: clock.monotonic() >= end,
     )
+    return question, lacking
 
 
 def _print(answer: "Explanation", word: "Word", output: Format, *, is_saved: bool) -> None:

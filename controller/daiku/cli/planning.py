@@ -181,6 +181,22 @@ def cluster(
     )
 
 
+def without_types(contents: Sequence[tuple[str, bytes]]) -> Cluster:
+    """The same, for those who need not know what can be bought.
+
+    Raises:
+        ManifestError: Something cannot be used.
+    """
+    problems: list[str] = []
+    documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
+    found = configuration.build(documents, problems)
+    settings, whose = controller_settings.of(found, problems)
+    if problems:
+        raise ManifestError(problems)
+    nothing = Catalogue(version=0, instance_types={})
+    return Cluster(objects=found.objects, catalogue=nothing, settings=settings, notes=(whose,))
+
+
 def read_types(
     instance_types: str, problems: list[str]
 ) -> tuple[InstanceType, ...] | Offered | None:

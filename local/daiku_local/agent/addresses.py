@@ -4,6 +4,10 @@ Every port of every pod can then be what its manifest says. One world takes one 
 holds it as long as its agent lives, by a name in the same network namespace as the addresses
 themselves (an abstract Unix socket), so that two worlds of a machine never give out the same ones.
 Linux routes all of 127.0.0.0/8; macOS does not, and gets a message.
+
+The cluster is shown 240.x.y.z for 127.x.y.z: Kubernetes takes no loopback address for a pod's in
+EndpointSlices and proxies, and 240.0.0.0/4 is nobody's on any network. `daiku_local.egress` leads
+the API server from the one to the other.
 """
 
 import errno
@@ -16,6 +20,10 @@ from dataclasses import dataclass, field
 
 OCTETS = range(10, 251)
 """Second octets that worlds draw from; low ones are often used by other programs."""
+REAL = "127."
+"""How addresses begin that pods listen on."""
+SHOWN = "240."
+"""How they begin in the cluster."""
 TRIES_MAX = 2000
 """Addresses that are tried for one pod; more would only repeat the same answer."""
 
@@ -102,6 +110,16 @@ def take(preferred: int | None = None) -> Addresses:
         _log.info("local pods get addresses of 127.%d.0.0/16", octet)
         return Addresses(octet, claim)
     raise NoAddressError("every second octet of 127.0.0.0/8 is held by another laptop world")
+
+
+def shown(address: str) -> str:
+    """What the cluster is told of an address; empty for an empty one."""
+    return address and SHOWN + address.removeprefix(REAL)
+
+
+def real(address: str) -> str:
+    """The address of this machine that the cluster knows as `address`; empty when it is of no pod."""
+    return REAL + address.removeprefix(SHOWN) if address.startswith(SHOWN) else ""
 
 
 def octet_of(address: str) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from daiku_local import world
 from daiku_local.agent import (
+    addresses,
     child,
     container_life,
     forwards,
@@ -281,7 +282,8 @@ class PodRunner:
     def _publish(self) -> None:
         host_ip = self._host.ip if self._host else ""
         pod = self._pod | {"status": self._status}
-        wanted = status.pod_status(pod, self._life.container, self._ip, host_ip, timestamp())
+        ip = addresses.shown(self._ip)
+        wanted = status.pod_status(pod, self._life.container, ip, host_ip, timestamp())
         if wanted == self._published:
             return
         answer = self._services.kubernetes.patch(f"{self.key.path}/status", {"status": wanted})

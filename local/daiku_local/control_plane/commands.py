@@ -75,8 +75,10 @@ def etcd(settings: Settings) -> Sequence[str]:
 
 
 def kube_apiserver(settings: Settings) -> Sequence[str]:
-    """RBAC, real ServiceAccount tokens, EKS's token audience."""
+    """RBAC, real ServiceAccount tokens, EKS's token audience. Writes the file that says how it reaches pods."""
     world, ports, pki = settings.world, settings.ports, settings.world.pki
+    egress = settings.kubeconfigs / "kube-apiserver.egress"
+    egress.write_text(json.dumps(_egress(settings), indent=2) + "\n")
     return (
         str(settings.tools / "kube-apiserver"),
         f"--etcd-servers=https://{LOOPBACK}:{ports.etcd}",
@@ -88,6 +90,7 @@ def kube_apiserver(settings: Settings) -> Sequence[str]:
         f"--advertise-address={LOOPBACK}",
         # A loopback address may not be an Endpoint, and no pod would reach it.
         "--endpoint-reconciler-type=none",
+        f"--egress-selector-config-file={egress}",
         f"--tls-cert-file={pki / 'serving.crt'}",
         f"--tls-private-key-file={pki / 'serving.key'}",
         f"--client-ca-file={pki / 'ca.crt'}",
@@ -113,6 +116,35 @@ def kube_apiserver(settings: Settings) -> Sequence[str]:
         "--allow-privileged=true",
         "--event-ttl=1h",
         "--profiling=false",
+    )
+
+
+def _egress(settings: Settings) -> dict[str, object]:
+    """Whatever the API server asks of kubelets, pods and Services goes by the proxy that knows where pods are."""
+    pki = settings.world.pki
+    tls = {
+        "caBundle": str(pki / "ca.crt"),
+        "clientCert": str(pki / "serving.crt"),
+        "clientKey": str(pki / "serving.key"),
+    }
+    # Without TLS, which it is said to take, the API server ends with a nil pointer.
+    proxy = {"tcp": {"url": f"https://{LOOPBACK}:{settings.ports.egress}", "tlsConfig": tls}}
+    connection = {"proxyProtocol": "HTTPConnect", "transport": proxy}
+    return {
+        "apiVersion": "apiserver.k8s.io/v1beta1",
+        "kind": "EgressSelectorConfiguration",
+        "egressSelections": [{"name": "cluster", "connection": connection}],
+    }
+
+
+def egress(settings: Settings) -> Sequence[str]:
+    """The proxy by which the API server reaches pods."""
+    return (
+        sys.executable,
+        "-m",
+        "daiku_local.egress",
+        f"--port={settings.ports.egress}",
+        f"--pki={settings.world.pki}",
     )
 
 

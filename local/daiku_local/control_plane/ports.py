@@ -27,6 +27,8 @@ class Ports:
     """Port of kwok: health and metrics."""
     kubelet: int
     """Secure port of the agent, which answers the API server as the kubelet of every node."""
+    egress: int
+    """Port of the proxy by which the API server reaches pods."""
     aws: int
     """Port of the stand-in AWS."""
     metrics: int

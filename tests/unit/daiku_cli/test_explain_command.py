@@ -1,11 +1,19 @@
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
+from tests import build
 from tests.unit.daiku_cli.reading import node_pool, workload
 from typer.testing import CliRunner, Result
 
+from daiku.api.decisions import Decisions, KeptNode
+from daiku.cli import capture
+from daiku.cli import explain as explain_command
+from daiku.cli.capture import Snapshot
+from daiku.cli.leader import Word
 from daiku.cli.main import app
+from daiku.runtime import clock
 
 
 def explain(*arguments: str, **environ: str) -> Result:
@@ -26,6 +34,79 @@ def test_json_has_exactly_the_keys_that_programs_rely_on() -> None:
         "ageSeconds",
         "whyNotController",
     ]
+
+
+GUARD = {"karpenter.sh/do-not-disrupt": "true"}
+UNREAD = Snapshot(content=b"", notes=(), summary="", why_no_types="no credentials")
+
+
+def live(monkeypatch: pytest.MonkeyPatch, word: Word, *arguments: str) -> Result:
+    """On a cluster on EC2 whose instance types cannot be read, with a controller that says so much."""
+    labels = {"karpenter.sh/nodepool": "default"}
+    claim = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "default-a", "labels": labels},
+        "spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}},
+        "status": {
+            "providerID": "aws:///a/i-1",
+            "nodeName": "ip-1",
+            "conditions": [{"type": t, "status": "True"} for t in ("Launched", "Registered", "Initialized")],
+        },
+    }  # fmt: skip
+    made = {**labels, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "ip-1", "labels": made, "annotations": GUARD},
+        "spec": {"providerID": "aws:///a/i-1"},
+    }
+    node_class = {
+        "apiVersion": "karpenter.k8s.aws/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": "default"},
+        "spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}], "role": "r"},
+    }
+    items = [claim, node, node_pool(kind="EC2NodeClass"), node_class]
+    content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    monkeypatch.setattr(capture, "take", lambda *_: replace(UNREAD, content=content))
+    monkeypatch.setattr(explain_command, "_word", lambda *_: word)
+    return CliRunner().invoke(app, ["explain", *arguments])
+
+
+def test_the_controllers_word_needs_no_credentials_of_the_cloud(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = KeptNode(
+        node_claim="default-a",
+        node="ip-1",
+        node_pool="default",
+        reason="DoNotDisrupt",
+        message="its node says so",
+        decided=build.NOW,
+    )
+    said = Decisions(
+        version="1", identity="x", leading=True, now=build.NOW, at=build.NOW, kept=(kept,)
+    )
+    word = Word(decisions=said, heard=clock.monotonic())
+
+    result = live(monkeypatch, word, "node", "ip-1")
+
+    assert result.exit_code == 0, result.output
+    assert "Node ip-1 is still here: DoNotDisrupt." in result.stdout
+    assert "from the controller, " in result.stdout
+    assert "unknown" in result.stdout
+
+
+def test_nothing_is_decided_here_without_knowing_what_can_be_bought(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = live(monkeypatch, Word(why="nobody leads"), "node", "ip-1")
+
+    assert result.exit_code == 2
+    assert "cannot be read: no credentials. Or give it with --instance-types" in result.stderr
+    assert "The controller's own word is not to be had: nobody leads" in result.stderr
+    assert "is still here" not in result.output
 
 
 def test_text_is_a_sentence_and_what_belongs_to_it() -> None:

@@ -149,6 +149,22 @@ def test_everything_listens_on_the_loopback_only(settings: commands.Settings) ->
     assert not [each for each in told if "0.0.0.0" in each]  # noqa: S104
 
 
+def test_the_api_server_reaches_pods_by_the_worlds_own_proxy(settings: commands.Settings) -> None:
+    arguments = commands.kube_apiserver(settings)
+
+    flag = "--egress-selector-config-file="
+    path = next(a for a in arguments if a.startswith(flag)).removeprefix(flag)
+    (selection,) = json.loads(Path(path).read_text())["egressSelections"]
+    assert (selection["name"], selection["connection"]["proxyProtocol"]) == (
+        "cluster",
+        "HTTPConnect",
+    )
+    tcp = selection["connection"]["transport"]["tcp"]
+    assert tcp["url"] == f"https://127.0.0.1:{settings.ports.egress}"
+    assert set(tcp["tlsConfig"]) == {"caBundle", "clientCert", "clientKey"}
+    assert f"--port={settings.ports.egress}" in commands.egress(settings)
+
+
 def test_the_scheduler_reads_its_own_configuration(settings: commands.Settings) -> None:
     arguments = commands.kube_scheduler(settings)
 

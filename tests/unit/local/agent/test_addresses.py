@@ -1,11 +1,29 @@
 """Addresses of local pods, on the real loopback."""
 
+import ipaddress
 import socket
 from contextlib import closing
 
 import pytest
 
 from daiku_local.agent import addresses
+
+
+@pytest.mark.parametrize(
+    ("real", "shown"), [("127.87.1.250", "240.87.1.250"), ("127.10.2.1", "240.10.2.1"), ("", "")]
+)
+def test_the_cluster_is_shown_an_address_that_it_takes_for_a_pods(real: str, shown: str) -> None:
+    assert addresses.shown(real) == shown
+    assert addresses.real(shown) == real
+    if shown:
+        # As Go's IsGlobalUnicast has it, which a pod's proxy asks for.
+        told = ipaddress.ip_address(shown)
+        assert not any((told.is_loopback, told.is_multicast, told.is_link_local))
+
+
+@pytest.mark.parametrize("address", ["10.0.1.7", "100.64.0.3", "127.0.0.1", "2400::1"])
+def test_an_address_that_no_pod_has_leads_nowhere(address: str) -> None:
+    assert addresses.real(address) == ""
 
 
 def test_every_pod_has_an_address_and_keeps_it() -> None:
