@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from tests.performance import recorded
-from tests.performance.recorded import Json, PodSource
+from tests.performance import recorded, recorded_pods
+from tests.performance.recorded_parts import Json, encoded, stamp, uid_of
+from tests.performance.recorded_pods import PodSource
 
 PODS: Final = "/api/v1/pods"
 NODES: Final = "/api/v1/nodes"
@@ -58,7 +59,7 @@ class PodStream:
         self._running = store.recording.running
         self._nodes = list(store.recording.objects[NODES])
         self._choose = random.Random(7)
-        self._probe, self._small = recorded.probe_source(), recorded.small_source()
+        self._probe, self._small = recorded_pods.probe_source(), recorded_pods.small_source()
         self._numbers = itertools.count()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._busy: dict[str, None] = {}
@@ -95,11 +96,11 @@ class PodStream:
         if path == CLAIMS and verb == "create":
             now = time.monotonic()
             for requirement in found["spec"]["requirements"]:
-                if requirement["key"] == recorded.PROBE:
+                if requirement["key"] == recorded_pods.PROBE:
                     for name in requirement.get("values", ()):
                         self._answered.setdefault(name, now)
         if path == NODES and verb == "patch":
-            name = found["metadata"]["labels"].get(recorded.PROBE, "")
+            name = found["metadata"]["labels"].get(recorded_pods.PROBE, "")
             taints = found["spec"].get("taints") or ()
             if name in self._asked and not any(
                 t["key"].startswith("karpenter.sh/") for t in taints
@@ -193,7 +194,7 @@ class PodStream:
                 return
             found = json.loads(content)
             for condition in found["status"]["conditions"]:
-                condition["lastHeartbeatTime"] = recorded.stamp()
+                condition["lastHeartbeatTime"] = stamp()
             self._store.put(NODES, name, lambda version: _in_version(found, version))
 
     def _count(self, source: PodSource, _change: int) -> None:
@@ -205,7 +206,7 @@ class PodStream:
             self._store.put(REPLICA_SETS, key, lambda version: _in_version(found, version))
 
     def _show(self, source: PodSource, name: str, node: int | str, status: str) -> None:
-        uid = recorded.uid_of(name)
+        uid = uid_of(name)
         self._store.put(
             PODS,
             f"{source.namespace}/{name}",
@@ -223,4 +224,4 @@ class PodStream:
 
 def _in_version(found: Json, version: int) -> bytes:
     found["metadata"]["resourceVersion"] = str(version)
-    return recorded.encoded(found)
+    return encoded(found)

@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests import json_patch  # noqa: E402
-from tests.performance import recorded  # noqa: E402
+from tests.performance import recorded, recorded_nodes  # noqa: E402
 from tests.performance.pod_stream import PodStream  # noqa: E402
-from tests.performance.recorded import Json  # noqa: E402
+from tests.performance.recorded_parts import Json, encoded, stamp, uid_of  # noqa: E402
 
 BOOKMARK_SECONDS: Final = 60.0
 LINES_MOST: Final = 200_000
@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
         """An object, a list, a watch or the report."""
         parts = urlsplit(self.path)
         if parts.path == "/control/report":
-            self._answer(200, recorded.encoded(self.stream.report()))
+            self._answer(200, encoded(self.stream.report()))
             return
         path, key, _ = self._place(parts.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
@@ -187,13 +187,13 @@ class Handler(BaseHTTPRequestHandler):
                 self._refuse(409, "AlreadyExists")
                 return
             body["metadata"] |= {
-                "uid": recorded.uid_of(f"{path}/{key}"),
+                "uid": uid_of(f"{path}/{key}"),
                 "generation": 1,
-                "creationTimestamp": recorded.stamp(),
+                "creationTimestamp": stamp(),
             }
             if path == "/api/v1/nodes":
                 known = body["status"]
-                body["status"] = recorded.node_status(known["capacity"], known["allocatable"])
+                body["status"] = recorded_nodes.node_status(known["capacity"], known["allocatable"])
             content = self._write(path, key, body)
         self.store.written(path, "create", body)
         self._answer(201, content)
@@ -242,7 +242,7 @@ class Handler(BaseHTTPRequestHandler):
                 return
             found = json.loads(content)
             if found["metadata"].get("finalizers"):
-                found["metadata"].setdefault("deletionTimestamp", recorded.stamp())
+                found["metadata"].setdefault("deletionTimestamp", stamp())
                 self._write(path, key, found)
             else:
                 self.store.remove(path, key)
@@ -253,7 +253,7 @@ class Handler(BaseHTTPRequestHandler):
 
         def made(version: int) -> bytes:
             body["metadata"]["resourceVersion"] = str(version)
-            return recorded.encoded(body)
+            return encoded(body)
 
         self.store.put(path, key, made)
         return self.store.collection(path).objects[key]
@@ -282,7 +282,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(
             200,
             b'{"kind":"List","apiVersion":"v1","metadata":%b,"items":[%b]}'
-            % (recorded.encoded(head), items),
+            % (encoded(head), items),
         )
 
     def _watch(self, path: str, query: Json) -> None:
@@ -300,7 +300,7 @@ class Handler(BaseHTTPRequestHandler):
                 with self.store.lock:
                     version = max(version, self.store.recording.version)
                 bookmark = {"metadata": {"resourceVersion": str(version)}}
-                lines = [recorded.encoded({"type": "BOOKMARK", "object": bookmark}) + b"\n"]
+                lines = [encoded({"type": "BOOKMARK", "object": bookmark}) + b"\n"]
             content = b"".join(lines)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
             self.wfile.flush()
@@ -318,7 +318,7 @@ class Handler(BaseHTTPRequestHandler):
             "reason": reason,
             "message": self.path,
         }
-        self._answer(code, recorded.encoded(status))
+        self._answer(code, encoded(status))
 
     def _answer(self, code: int, content: bytes) -> None:
         self.send_response(code)
