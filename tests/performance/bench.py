@@ -23,6 +23,7 @@ from tests.performance import (  # noqa: E402
     bench_packing,
     bench_peer,
     bench_solve,
+    bench_stream,
 )
 from tests.performance.measured import Benchmark  # noqa: E402
 
@@ -44,6 +45,7 @@ def benchmarks() -> Iterator[Benchmark]:
     yield from bench_disruption.benchmarks()
     yield from bench_aws.benchmarks()
     yield from bench_controller.benchmarks()
+    yield from bench_stream.benchmarks()
     yield from bench_commands.benchmarks()
 
 

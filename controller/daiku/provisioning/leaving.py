@@ -15,7 +15,6 @@ Source: Karpenter's GetReschedulablePods of deleting nodes. Unlike there, pods w
 makes them anew.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -155,8 +154,8 @@ def _kin(asked: Problem, pods: Sequence[Pod], nodes: Sequence[StateNode]) -> Int
     """Pods that ask for the same as each class on each node, shape (C, H): most often those of its owner."""
     by_key = {pod.meta.key: pod for pod in pods}
     classes = [_asks(by_key[each.pods[0]]) if each.pods else () for each in asked.counted]
-    beside = [Counter(_asks(pod) for pod in s.pods if pod.is_active) for s in nodes]
-    kin = [[there[asks] if asks else 0 for there in beside] for asks in classes]
+    beside = [s.active_by_requests for s in nodes]
+    kin = [[there.get(asks, 0) if asks else 0 for there in beside] for asks in classes]
     return np.array(kin, dtype=np.int64).reshape(len(classes), len(nodes))
 
 

@@ -29,6 +29,9 @@ IDLE_SECONDS: Final = 1.0
 """How long it sleeps at most; health looks at this."""
 PACE_SECONDS: Final = 0.05
 """Least time between two ticks: what comes in a burst is decided on together."""
+PAUSE_MOST_SECONDS: Final = 1.0
+"""Longest pause after a tick that took long. Thousands of nodes take half a second, and with events all the time one
+tick would follow the other: watchers and the Lease need the interpreter too."""
 PROVISIONING_SHARE: Final = 0.15
 """Share of a tick's time box in which nodes for waiting pods are chosen: what a longer search saves is consolidated
 later, and until then pods wait."""
@@ -165,7 +168,7 @@ class Loop:
         elapsed = clock.monotonic() - began
         self._dirty = False
         self._wake_at = min(plan.wake_at or now + LOOK_EVERY, now + LOOK_EVERY)
-        self._next = began + PACE_SECONDS
+        self._next = began + max(PACE_SECONDS, elapsed + min(elapsed, PAUSE_MOST_SECONDS))
         metrics.TICKS.inc()
         _seconds.observe(elapsed)
         self._decided = snapshot, plan.report

@@ -7,6 +7,7 @@ does not yet report everything and it carries taints that will go away.
 Source: Karpenter's StateNode.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -188,6 +189,11 @@ class StateNode:
             for pod in self.pods
             if pod.meta.annotations.get(labels.DO_NOT_DISRUPT, "true") not in {"true", "false", ""}
         )
+
+    @cached_property
+    def active_by_requests(self) -> Mapping[tuple[tuple[str, int], ...], int]:
+        """How many of its active pods ask for the same, by what they ask for in the order of resources."""
+        return Counter(tuple(sorted(p.requests.items())) for p in self.pods if p.is_active)
 
     @cached_property
     def namespaces(self) -> frozenset[str]:

@@ -12,18 +12,20 @@ import pytest
 import structlog
 from tests import build
 
-from daiku import commands, events
+from daiku import commands, events, tick
 from daiku.kube import errors, lease
 from daiku.kube.record import Recorder
 from daiku.model.condition import Condition
 from daiku.model.node import Node
-from daiku.runtime import loop
+from daiku.report import Report
+from daiku.runtime import clock, loop
 from daiku.runtime.carrier import Carrier, NodeClassIndex, NotLeadingError
 from daiku.runtime.executor import Executor
 from daiku.runtime.inbox import Inbox
 from daiku.settings import Settings
 from daiku.state.cluster import KINDS, Cluster
 from daiku.telemetry import metrics
+from daiku.tick import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,6 +229,32 @@ def test_how_long_the_owner_sleeps(*, leads: bool, sleeps: bool) -> None:
     owner.is_synced = True
 
     assert (owner.wait_seconds() == loop.IDLE_SECONDS) is sleeps
+
+
+@pytest.mark.parametrize(
+    ("tick_seconds", "pause_seconds"),
+    [
+        pytest.param(0.01, loop.PACE_SECONDS - 0.01, id="a burst is decided on together"),
+        pytest.param(0.4, 0.4, id="a tick that takes long leaves as much time to the others"),
+        pytest.param(20.0, loop.PAUSE_MOST_SECONDS, id="but no more than that"),
+    ],
+)
+def test_the_owner_pauses_after_a_tick(
+    tick_seconds: float, pause_seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = [100.0]
+
+    def decide(*_args: object, **_fields: object) -> Plan:
+        seconds[0] += tick_seconds
+        return Plan(commands=(), report=Report(), wake_at=None)
+
+    monkeypatch.setattr(clock, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(tick, "tick", decide)
+    owner = _owner(leads=True)
+    owner.step(0.0)
+    owner._dirty = True
+
+    assert owner.wait_seconds() == pytest.approx(pause_seconds)
 
 
 def test_a_leader_decides_nothing_beside_a_kind_that_has_to_be_listed_again() -> None:

@@ -217,11 +217,12 @@ def _counted(
         masks=masks,
         passing={f: m[of_column] for f, m in masks.items()},
         of_site=tuple(cells.of_labels(keys, s.single_values) for s in open_sites),
-        domains={
-            index: _domains(counter, sites, masks, range(len(sites)))
-            for index, counter in enumerate(counters)
-            if index not in rows
-        },
+        domains=_domains(
+            {index: c for index, c in enumerate(counters) if index not in rows},
+            sites,
+            masks,
+            range(len(sites)),
+        ),
     )
 
 
@@ -261,8 +262,9 @@ def without(topology: Topology, gone: Sequence[int]) -> Topology:
         passed = {f for f, m in survey.masks.items() if m[position]}
         _count(less, survey.sites[position], survey.compiler, passed)
     existing = dict(topology.existing)
-    for index, nodes in survey.domains.items():
-        ended = _domains(topology.counters[index], survey.sites, survey.masks, gone)
+    looked_at = {index: topology.counters[index] for index in survey.domains}
+    for index, ended in _domains(looked_at, survey.sites, survey.masks, gone).items():
+        nodes = survey.domains[index]
         existing[index] -= {value for value, count in ended.items() if count == nodes[value]}
     return replace(
         topology,
@@ -310,17 +312,32 @@ def _passing(kept: Filter, sites: Sequence[Site], known: columns.Labels) -> Mask
 
 
 def _domains(
-    counter: Counter,
+    counters: Mapping[int, Counter],
     sites: Sequence[Site],
     masks: Mapping[Filter, Mask],
-    among: Iterable[int],
+    among: Sequence[int],
+) -> dict[int, dict[str, int]]:
+    """For each counter, domains of the sites at the positions `among` that count, and how many of these each has."""
+    alike: dict[tuple[str, Filter | None], dict[str, int]] = {}
+    found: dict[int, dict[str, int]] = {}
+    for index, counter in counters.items():
+        # Hundreds of counters differ only in the pods that they count.
+        look = counter.key, counter.filter
+        if look not in alike:
+            passed = masks[counter.filter] if counter.filter is not None else None
+            alike[look] = _nodes_by_domain(counter.key, sites, passed, among)
+        found[index] = alike[look]
+    return found
+
+
+def _nodes_by_domain(
+    key: str, sites: Sequence[Site], passed: Mask | None, among: Sequence[int]
 ) -> dict[str, int]:
-    """Domains of the sites at the positions `among` that count, and how many of these each has."""
-    passed = masks[counter.filter] if counter.filter is not None else None
+    """Values of `key` at the positions `among`, as far as these pass, and how often each occurs."""
     found: dict[str, int] = {}
     for position in among:
         site = sites[position]
-        value = site.single_values.get(counter.key) if not site.is_leaving else None
+        value = site.single_values.get(key) if not site.is_leaving else None
         if value is not None and (passed is None or passed[position]):
             found[value] = found.get(value, 0) + 1
     return found

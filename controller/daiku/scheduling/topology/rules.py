@@ -101,6 +101,13 @@ class Compiler:
     _kept: dict[int, AffinityTerm] = field(default_factory=dict[int, AffinityTerm])
     _adds: dict[Subject, tuple[int, ...]] = field(default_factory=dict[Subject, tuple[int, ...]])
     _inverse: dict[Subject, tuple[int, ...]] = field(default_factory=dict[Subject, tuple[int, ...]])
+    _about: dict[str, list[tuple[Counter, int]]] = field(
+        default_factory=dict[str, list[tuple[Counter, int]]]
+    )
+    """Namespace -> counters that may select pods there by their labels."""
+    _taken: dict[tuple[HostPort, ...], tuple[int, ...]] = field(
+        default_factory=dict[tuple[HostPort, ...], tuple[int, ...]]
+    )
 
     def compile(self, asked: Sequence[PodClass], owned: Iterable[AffinityTerm]) -> list[Rules]:
         """The rules of each class.
@@ -128,7 +135,9 @@ class Compiler:
         known = self._adds.get(subject)
         if known is None:
             known = self._adds[subject] = tuple(
-                index for counter, index in self.counters.items() if self._is_of(counter, subject)
+                index
+                for counter, index in self._counters_about(subject[0])
+                if self._is_of(counter, subject)
             )
         return known
 
@@ -219,7 +228,7 @@ class Compiler:
         if known is None:
             known = self._inverse[subject] = tuple(
                 index
-                for counter, index in self.counters.items()
+                for counter, index in self._counters_about(subject[0])
                 if counter.sort == "owner"
                 and isinstance(counter.what, AffinityTerm)
                 and self._matches(counter.what, subject)
@@ -228,11 +237,35 @@ class Compiler:
 
     def _ports(self, ports: tuple[HostPort, ...]) -> tuple[int, ...]:
         """Counters of ports that are taken once `ports` are."""
-        return tuple(
-            index
-            for counter, index in self.counters.items()
-            if isinstance(counter.what, HostPort) and any(conflict(counter.what, p) for p in ports)
-        )
+        known = self._taken.get(ports)
+        if known is None:
+            known = self._taken[ports] = tuple(
+                index
+                for counter, index in self.counters.items()
+                if isinstance(counter.what, HostPort)
+                and any(conflict(counter.what, p) for p in ports)
+            )
+        return known
+
+    def _counters_about(self, namespace: str) -> list[tuple[Counter, int]]:
+        """Counters whose namespaces include `namespace`; asked only once all counters are known."""
+        known = self._about.get(namespace)
+        if known is None:
+            known = self._about[namespace] = [
+                (counter, index)
+                for counter, index in self.counters.items()
+                if self._includes(counter, namespace)
+            ]
+        return known
+
+    def _includes(self, counter: Counter, namespace: str) -> bool:
+        what = counter.what
+        if isinstance(what, Spread):
+            return counter.namespace == namespace
+        if isinstance(what, HostPort):
+            return False
+        terms = what if isinstance(what, tuple) else (what,)
+        return all(self._covers(term, namespace) for term in terms)
 
     def _index(self, counter: Counter) -> int:
         return self.counters.setdefault(counter, len(self.counters))
