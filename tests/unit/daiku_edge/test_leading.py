@@ -30,6 +30,8 @@ from daiku.tick import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from daiku.runtime.decided import Tick
+
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
@@ -286,6 +288,21 @@ def test_what_another_controller_owns_is_left_alone_and_said_once() -> None:
     assert said == ["theirs", "their-pool"]
     snapshot = owner.cluster.snapshot(NOW)
     assert (snapshot.state_nodes, snapshot.node_pools) == ((), ())
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leads", "stands by"])
+def test_what_was_decided_is_handed_over_by_who_decides(*, leads: bool) -> None:
+    heard: list[Tick] = []
+    owner = _owner(leads=leads)
+    owner.decided = heard.append
+
+    owner.step(0.0)
+
+    assert len(heard) == int(leads)
+    for each in heard:
+        assert each.snapshot.synced
+        assert each.next_at is not None
+        assert each.next_at <= each.at + loop.LOOK_EVERY
 
 
 def _owner(*, leads: bool, settings: Settings | None = None) -> loop.Loop:
