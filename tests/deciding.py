@@ -1,14 +1,14 @@
-"""What a controller that runs does about the pods of a small world: its loop, with the API server's answers."""
+"""What a controller that runs does about the pods of a small world: its loop, until a batch is planned."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
 from tests import build
 
-from daiku import events
-from daiku.commands import CreateNodeClaim, Launch
+from daiku.commands import CreateNodeClaim
 from daiku.events import Object
+from daiku.lifecycle import launch
 from daiku.model.instance_type import Catalogue, LaunchOption
 from daiku.report import Report
 from daiku.settings import Settings
@@ -21,7 +21,7 @@ class Decided:
 
     creations: tuple[CreateNodeClaim, ...]
     launches: dict[str, tuple[LaunchOption, ...]]
-    """NodeClaim -> what the cloud is asked for; none for one that is given up."""
+    """NodeClaim -> what the cloud would be asked for; empty for one that would be given up."""
     placements: dict[str, str]
     """Pod -> node or NodeClaim."""
     report: Report
@@ -34,7 +34,7 @@ def live(
     settings: Settings,
     began: datetime = build.NOW,
 ) -> Decided:
-    """Decide when the pods come, when their batch closes, and once the NodeClaims are written."""
+    """Decide when the pods come, and when their batch closes."""
     cluster = build.cluster(*objects, settings=settings, catalogue_of=catalogue)
     creations: list[CreateNodeClaim] = []
     placements: dict[str, str] = {}
@@ -48,18 +48,13 @@ def live(
         creations += made
         report = plan.report
         placements = {**report.placements, **placements}
-    now = began + settings.batch_max
-    for command in creations:
-        claim = command.node_claim
-        written = replace(claim, meta=replace(claim.meta, uid=claim.meta.name))
-        cluster.apply(events.Seen(written))
-        cluster.apply(events.Done(command, now))
-    now += timedelta(milliseconds=1)
-    following = tick(cluster.snapshot(now), catalogue, settings, now)
+    snapshot = cluster.snapshot(began + settings.batch_max)
     return Decided(
         creations=tuple(creations),
+        # A launch is asked for a tick later; by then pods may be expected elsewhere, and a NodeClaim be unneeded.
         launches={
-            c.node_claim.meta.name: c.options for c in following.commands if isinstance(c, Launch)
+            c.node_claim.meta.name: launch.options(c.node_claim, snapshot, catalogue, settings)
+            for c in creations
         },
         placements=placements,
         report=report,

@@ -164,11 +164,12 @@ def forecast(
     buyer = _Buyer(snapshot, catalogue, settings)
     bought = {name: buyer.planned(claim, on.get(name, ())) for name, claim in found.made.items()}
     new = {name: node for name, node in bought.items() if node is not None}
-    given_up = [_given_up(found.made[name]) for name in bought if name not in new]
+    given_up = {name: _given_up(found.made[name]) for name in bought if name not in new}
     known = prices.in_any_class(catalogue)
     homeless = {pod: True for each in found.unschedulable for pod in each.pods}
     planned = [pod.meta.key for pod in snapshot.provisionable]
-    later = tuple(p for p in planned if not (p in found.placements or p in homeless))
+    placed = {pod: True for pod, name in found.placements.items() if name not in given_up}
+    later = tuple(pod for pod in planned if not (pod in placed or pod in homeless))
     return Forecast(
         new_nodes=tuple(sorted(new.values(), key=_rank)),
         existing_nodes=tuple(
@@ -184,7 +185,7 @@ def forecast(
         + sum(node.usd_per_hour for node in new.values() if _is_static(node.nodepool, snapshot)),
         notes=(*_unbuyable(snapshot, catalogue, settings), *_left_out(objects, snapshot, later)),
         repack=_repack(snapshot, catalogue, settings, stop) if repacked else None,
-        objections=_objections([*found.objections, *given_up]),
+        objections=_objections([*dict.fromkeys(given_up.values()), *found.objections]),
     )
 
 
@@ -408,16 +409,20 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str
         )
     if later:
         notes.append(
-            "pods without a decision yet, because nodes before them must be made or opened first, or because the audit "
-            f"objects: {len(later)}, such as {later[0]}"
+            "pods without a decision yet, because nodes before them must be made or opened first, or because something "
+            f"speaks against theirs: {len(later)}, such as {later[0]}"
         )
     return notes
 
 
 def _given_up(claim: NodeClaim) -> str:
+    asked = ", ".join(
+        f"{resource} {units.format_quantity(resource, amount)}"
+        for resource, amount in sorted(claim.requests.items())
+    )
     return (
-        f"NodePool {claim.nodepool}: a NodeClaim that no launch could satisfy, and that would be given up: "
-        f"{claim.requirements}"
+        f"NodePool {claim.nodepool}: a NodeClaim would be made that no launch can satisfy, and be given up; for its "
+        f"pods and DaemonSets it asks for {asked or 'nothing'}"
     )
 
 

@@ -1,6 +1,6 @@
 """What `daiku plan` shows is what a controller does that runs: the same NodeClaims for the same pods, bought alike."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -70,13 +70,11 @@ def with_some_sold_out(types: list[InstanceType], names: set[str]) -> list[Insta
     ]
 
 
-@dataclass(frozen=True, repr=False)
 class World:
-    """What both are asked of; too much to be printed."""
+    """What both are asked of; no dataclass, because it is too much to be printed."""
 
-    objects: list[Object]
-    catalogue: Catalogue
-    settings: Settings
+    def __init__(self, objects: list[Object], catalogue: Catalogue, settings: Settings) -> None:
+        self.objects, self.catalogue, self.settings = objects, catalogue, settings
 
 
 @st.composite

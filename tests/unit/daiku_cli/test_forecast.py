@@ -151,3 +151,15 @@ def test_a_comparison_counts_nodes_and_money_of_each_node_pool() -> None:
     assert compared.gain == compared.before.homeless
     assert compared.lose == ()
     assert len(compared.gain) == 5
+
+
+def test_a_node_claim_that_no_launch_can_satisfy_is_no_node_and_its_pods_are_not_forgotten() -> (
+    None
+):
+    everywhere = build.daemon_set(extra={"nvidia.com/gpu": "1"})
+
+    found = made(*build.pods(2), everywhere)
+
+    assert found.new_nodes == ()
+    assert not found.is_sound
+    assert sorted((*found.later, *found.homeless)) == ["default/web-00000", "default/web-00001"]
