@@ -46,6 +46,7 @@ OTHERS = {
     "runtime/carrier.py": {
         "InsufficientCapacityError"
     },  # a label, as Karpenter names errors of the cloud
+    "api/manifests.py": {"PodDisruptionBudget"},  # a kind
     "disruption/audit.py": {"Budget", "DoNotDisrupt", "Empty"},  # rules of the audit
 }
 """File -> words in it that are no reasons there."""
