@@ -25,8 +25,8 @@ from tests.performance import bench_solve, measured, stepping
 from tests.performance.measured import Benchmark, Line
 
 from daiku import commands, events, tick
-from daiku.disruption import repack, scale_in
-from daiku.disruption.steps import Movable
+from daiku.disruption import global_consolidation, scale_in
+from daiku.disruption.sequencing import Movable
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.runtime.loop import LOOK_EVERY
@@ -236,9 +236,9 @@ def _repack(name: str, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[Lin
             began = time.perf_counter()
             ends = began + (box or 0.0)
             found = (
-                repack.search(world, movable, tries=0)
+                global_consolidation.search(world, movable, tries=0)
                 if box is None
-                else repack.search(
+                else global_consolidation.search(
                     world, movable, tries=10**6, stop=lambda ends=ends: time.perf_counter() > ends
                 )
             )

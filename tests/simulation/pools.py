@@ -9,7 +9,7 @@ from tests.simulation.rules import KNOWN, Violated
 
 from daiku import commands
 from daiku.disruption import record
-from daiku.disruption.weighing import PATIENCE
+from daiku.disruption.progress import PATIENCE
 from daiku.model import labels
 
 if TYPE_CHECKING:

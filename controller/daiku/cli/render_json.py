@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from daiku.comparison import Comparison, Total
-from daiku.disruption.repack import Repack
+from daiku.disruption.global_consolidation import Repack
 from daiku.forecast import Forecast, PlannedNode
 from daiku.report import Unschedulable
 

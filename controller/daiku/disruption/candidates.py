@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.disruption import cost, record
+from daiku.disruption import eviction_cost, record
 from daiku.model import labels, taints
 from daiku.model.condition import find as find_condition
 from daiku.model.node import Node
@@ -46,8 +46,8 @@ class Candidate:
     pool: NodePool
     objection: Kept | None = None
     """What a pod on it has against it; None when none has."""
-    cost: float = cost.NODE
-    """What moving them costs (`disruption.cost`)."""
+    cost: float = eviction_cost.NODE
+    """What moving them costs (`eviction_cost.of_pods`)."""
 
     @property
     def name(self) -> str:
@@ -163,8 +163,29 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         node=node,
         pool=pool,
         objection=objection(state_node, standing.budgets, standing.now, standing.asks),
-        cost=cost.of_pods(state_node.reschedulable),
+        cost=eviction_cost.of_pods(state_node.reschedulable),
     )
+
+
+def kept_from_consolidation(candidate: Candidate, now: datetime | None) -> tuple[str, str]:
+    """Why a node may not be consolidated whatever it would save, as reason and message; both empty when it may.
+
+    Args:
+        candidate: Any, empty or not.
+        now: The time; None to leave aside how long it has been quiet.
+    """
+    pool = candidate.pool
+    due = candidate.state_node.consolidatable_at(pool)
+    if candidate.objection is not None:
+        return candidate.objection.reason, candidate.objection.message
+    if pool.replicas is not None:
+        return "StaticNodePool", f"NodePool {pool.meta.name} has a fixed number of nodes"
+    if pool.consolidate_after is None or (now is not None and due is None):
+        return "ConsolidationDisabled", f"NodePool {pool.meta.name} has consolidateAfter Never"
+    if now is not None and due is not None and due > now:
+        message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
+        return "TooYoung", message
+    return "", ""
 
 
 def let_off_until(claim: NodeClaim) -> datetime | None:

@@ -11,13 +11,11 @@ from typing import Final
 
 from daiku.disruption import rollout
 from daiku.disruption.candidates import Candidate
-from daiku.disruption.ground import Ground
-from daiku.disruption.method import Findings, propose
-from daiku.disruption.weighing import Weighing, of_drift
+from daiku.disruption.context import DisruptionContext, MethodResult, propose
+from daiku.disruption.evaluation import Evaluation, Evaluator
 from daiku.model import resources
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
-from daiku.report import Kept
 
 REASON: Final = "Drifted"
 STATIC_CAPACITY: Final = "StaticCapacity"
@@ -26,73 +24,73 @@ _TRIALS_MOST: Final = 10
 """What-ifs per NodePool and tick: nodes that cannot be replaced must not take all the time."""
 
 
-def plan(candidates: Sequence[Candidate], ground: Ground) -> Findings:
+def plan(candidates: Sequence[Candidate], context: DisruptionContext) -> MethodResult:
     """One drifted node of each NodePool whose rollout and budget allow it."""
-    made = Findings()
-    static = ground.settings.is_on(STATIC_CAPACITY)
+    made = MethodResult()
+    static = context.settings.is_on(STATIC_CAPACITY)
     drifted = [
         c for c in candidates if c.claim.is_true("Drifted") and (static or c.pool.replicas is None)
     ]
     for name in sorted(dict.fromkeys(c.pool.meta.name for c in drifted)):
         _plan_pool(
-            sorted((c for c in drifted if c.pool.meta.name == name), key=_order), ground, made
+            sorted((c for c in drifted if c.pool.meta.name == name), key=_order), context, made
         )
     return made
 
 
-def _plan_pool(drifted: Sequence[Candidate], ground: Ground, made: Findings) -> None:
+def _plan_pool(
+    drifted: Sequence[Candidate], context: DisruptionContext, made: MethodResult
+) -> None:
     pool, trials, done = drifted[0].pool, 0, False
     name = pool.meta.name
-    stand = rollout.of(pool, ground)
-    made.wakes += stand.wakes
-    made.events += stand.events
+    gate = rollout.gate(pool, context, made)
     for candidate in drifted:
         objection = candidate.objection_to_drift
-        reason, message, weighing = "", "", Weighing()
+        reason, message, found = "", "", Evaluation()
         if done:
             reason, message = "DriftWaits", f"another node of NodePool {name} goes first"
         elif objection is not None:
             reason, message = objection.reason, objection.message
-        elif stand.why:
-            reason, message = stand.reason, stand.why
-        elif not ground.allowance(REASON).has(name):
+        elif any(gate):
+            reason, message = gate
+        elif not context.allowance(REASON).has(name):
             reason = "Budget"
             message = f"NodePool {name} allows no more disruptions for reason {REASON} now"
         elif pool.replicas is not None:
-            reason, message = _is_static_full(pool, pool.replicas, ground)
+            reason, message = _is_static_full(pool, pool.replicas, context)
         elif candidate.reschedulable:
             trials += 1
             if trials > _TRIALS_MOST:
                 reason, message = "DriftWaits", "others that cannot be replaced come before it"
             else:
-                weighing = of_drift(ground.world(), (candidate.state_node,))
-                reason, message = ("NoPlace", weighing.refusal) if weighing.refusal else ("", "")
+                found = Evaluator(context).evaluate((candidate.state_node,), "drift")
+                reason, message = ("NoPlace", str(found.refusal)) if found.refusal else ("", "")
         if not reason and candidate.is_dry:
             reason, message = "DryRun", "it would be replaced: Drifted"
         if reason:
-            made.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
+            made.keep(candidate, reason, message)
             continue
-        ground.allowance(REASON).take(name)
+        context.allowance(REASON).take(name)
         done = True
         proposal = propose(
             (candidate,),
-            ground,
+            context,
             reason=REASON,
             method="drift" if pool.replicas is None else "static",
-            new_nodes=weighing.new_nodes,
-            saves_usd_per_hour=weighing.saves_usd_per_hour,
+            new_nodes=found.new_nodes,
+            saves_usd_per_hour=found.saves_usd_per_hour,
         )
         made.proposals.append(proposal)
 
 
-def _is_static_full(pool: NodePool, replicas: int, ground: Ground) -> tuple[str, str]:
+def _is_static_full(pool: NodePool, replicas: int, context: DisruptionContext) -> tuple[str, str]:
     """Why no node of a static NodePool can be replaced now, as reason and sentence; both empty when one can.
 
     The replacement is made by the NodePool's own number: a node that is about to go does not count for it.
     """
     name = pool.meta.name
-    nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
-    staying = [s for s in nodes if not s.is_leaving and s.claim_name not in ground.members]
+    nodes = [s for s in context.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
+    staying = [s for s in nodes if not s.is_leaving and s.claim_name not in context.members]
     if len(staying) > replicas:
         return "DriftWaits", f"NodePool {name} has {len(staying)} nodes, and {replicas} replicas"
     most = (pool.limits or {}).get(resources.NODES)

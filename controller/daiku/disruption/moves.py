@@ -34,6 +34,11 @@ class Move:
         return tuple(s for s in self.members if not s.is_leaving)
 
     @property
+    def pods(self) -> frozenset[str]:
+        """namespace/name of the pods that have to leave."""
+        return frozenset(p.meta.key for s in self.staying for p in s.reschedulable)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Replacements that were asked for and are not there."""
         there = {s.claim_name: True for s in self.replacements}

@@ -32,7 +32,7 @@ class Record:
     reason: str
     """Empty, Drifted or Underutilized."""
     method: str
-    """empty, drift, static, repack, multi or single."""
+    """empty, drift, static, repack or single."""
     claims: tuple[str, ...]
     """NodeClaims that go, in order."""
     replacements: tuple[str, ...] = ()

@@ -6,14 +6,13 @@ has to before all others do. As soon as a new node is ill or does not come up, t
 is read off the NodeClaims: a replacement carries the record of what it replaced.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
-from daiku.commands import Announce, Command
+from daiku.commands import Announce
 from daiku.disruption import record
-from daiku.disruption.ground import Ground
+from daiku.disruption.context import DisruptionContext, MethodResult
 from daiku.model.condition import find
 from daiku.model.nodepool import NodePool
 from daiku.state.statenode import StateNode
@@ -25,46 +24,38 @@ _RECENT: Final = timedelta(hours=1)
 _SECOND_WAVE: Final = 0.1
 
 
-@dataclass(slots=True)
-class Stand:
-    """Whether one more node may be replaced."""
-
-    reason: str = ""
-    why: str = ""
-    """Why not; empty when it may."""
-    wakes: list[datetime] = field(default_factory=list[datetime])
-    events: list[Command] = field(default_factory=list[Command])
-
-
-def of(pool: NodePool, ground: Ground) -> Stand:
-    """Where the rollout of `pool` stands."""
-    name, now = pool.meta.name, ground.now
-    soak = ground.settings.drift_soak
-    nodes = [s for s in ground.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
+def gate(pool: NodePool, context: DisruptionContext, made: MethodResult) -> tuple[str, str]:
+    """Why no more nodes of `pool` may be replaced now, as reason and sentence; both empty when one may."""
+    name, now = pool.meta.name, context.now
+    soak = context.settings.drift_soak
+    nodes = [s for s in context.snapshot.state_nodes if s.nodepool == name and s.claim is not None]
     failed = _failed(nodes, now)
     fresh = [s for s in nodes if _is_fresh(s)]
     ill = [s.name for s in fresh if (s.node is None or not s.node.is_ready) and _is_recent(s, now)]
     if failed is not None:
         claim, until = failed
         why = f"the replacement of {claim} did not come up; tried again from {until:%H:%M} UTC on"
-        return Stand("DriftStopped", why, [until], [_tell(pool, why)])
+        made.wakes.append(until)
+        made.commands.append(_tell(pool, why))
+        return "DriftStopped", why
     if ill:
         why = f"new nodes are not ready: {', '.join(ill[:5])}"
-        return Stand("DriftStopped", why, [], [_tell(pool, why)])
+        made.commands.append(_tell(pool, why))
+        return "DriftStopped", why
     proving = [(s, _proven_at(s, soak)) for s in fresh]
     proven = [s for s, at in proving if at is not None and at <= now]
-    wakes = [at for _, at in proving if at is not None and at > now]
+    made.wakes += [at for _, at in proving if at is not None and at > now]
     open_ones = [
-        m for m in ground.moves if m.record.method in {"drift", "static"} and name in m.pools
+        m for m in context.moves if m.record.method in {"drift", "static"} and name in m.pools
     ]
     busy = len(open_ones) + len(fresh) - len(proven)
     tenth = ceil(len(nodes) * _SECOND_WAVE)
     most = 1 if not proven else tenth if len(proven) < tenth else None
     if most is None or busy < most:
-        return Stand(wakes=wakes)
+        return "", ""
     wave = "the first new node" if not proven else f"a tenth of the nodes ({tenth})"
     soaking = f" and be ready for {soak.total_seconds():.0f} s" if soak else ""
-    return Stand("DriftWave", f"{wave} must come up{soaking} before more follow", wakes)
+    return "DriftWave", f"{wave} must come up{soaking} before more follow"
 
 
 def _is_fresh(state_node: StateNode) -> bool:

@@ -10,8 +10,8 @@ from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
 from daiku.commands import DeleteNodeClaim, PatchNode, PatchNodeClaim
-from daiku.disruption import joint, moves, progress, record
-from daiku.disruption.ground import Ground
+from daiku.disruption import moves, progress, record
+from daiku.disruption.context import DisruptionContext
 from daiku.disruption.record import Record
 from daiku.events import Done, Object
 from daiku.model import labels
@@ -139,8 +139,8 @@ def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> No
     return replace(found, conditions=(*found.conditions, said))
 
 
-def ground_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> Ground:
-    return Ground(
+def context_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> DisruptionContext:
+    return DisruptionContext(
         snapshot=snapshot,
         catalogue=catalogue or build.catalogue(),
         settings=Settings(),
@@ -164,7 +164,7 @@ def test_no_node_goes_before_those_that_were_decided_with_it_keep_pods_away(
     cluster = build.cluster(first, second, *nodes, *pools, build.node_class())
     snapshot = cluster.snapshot(build.NOW + timedelta(seconds=after))
 
-    commands = progress.plan(ground_of(snapshot)).commands
+    commands = progress.plan(context_of(snapshot)).commands
 
     assert ("first" in [c.name for c in commands if isinstance(c, DeleteNodeClaim)]) == goes
     assert "node-second" in [c.name for c in commands if isinstance(c, PatchNode)]
@@ -178,7 +178,7 @@ def test_a_replacement_that_comes_up_is_waited_for_by_its_own_pool_only_and_not_
 
     def pools(after: timedelta) -> frozenset[str]:
         snapshot = cluster.snapshot(build.NOW)
-        return joint.growing(replace(ground_of(snapshot), now=build.NOW + after))
+        return progress.growing(replace(context_of(snapshot), now=build.NOW + after))
 
     assert pools(timedelta(minutes=1)) == {"a"}
     assert pools(timedelta(minutes=6)) == frozenset()

@@ -24,8 +24,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daiku.disruption import payback
-from daiku.disruption.steps import Movable
+from daiku.disruption import eviction_cost
+from daiku.disruption.sequencing import Movable
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.landing import Landing
 from daiku.scheduling.packer.effort import Stop
@@ -59,7 +59,7 @@ _PENNY: Final = 1e-9
 
 
 @dataclass(slots=True, eq=False)
-class Keeping:
+class RemovalSearch:
     """One question. Made by `question`."""
 
     world: WhatIf
@@ -236,7 +236,7 @@ class Keeping:
     @property
     def friction(self) -> float:
         """How much dearer than on paper new nodes are."""
-        return payback.friction(float(self.moving.max(initial=0.0)))
+        return eviction_cost.friction(float(self.moving.max(initial=0.0)))
 
     def _left_over(self, gone: Mask) -> Ints:
         """What the pods of each set ask for that find no room, rules of company left aside, shape (R, S)."""
@@ -302,7 +302,7 @@ def question(
     closed: frozenset[str] = frozenset(),
     *,
     may_grow: bool = True,
-) -> Keeping:
+) -> RemovalSearch:
     """The question which of `movable` had better go.
 
     Args:
@@ -311,7 +311,7 @@ def question(
         closed: Nodes that shall take no pod while they stay.
         may_grow: Whether there may be new nodes.
     """
-    return Keeping(
+    return RemovalSearch(
         world,
         movable,
         np.array([each.usd_per_hour for each in movable], dtype=np.float64),

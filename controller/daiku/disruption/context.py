@@ -1,21 +1,24 @@
-"""What all methods of one tick share: the snapshot, who may go, what the budgets leave, and the what-if.
+"""What all methods of one tick share, and what each of them returns.
 
-The what-if is prepared when it is first asked for: most ticks ask nothing of it.
+The what-if, prices, costs and budgets are worked out when they are first asked for: most ticks ask nothing of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 
-from daiku.disruption import budgets, fallback, loops, moves, payback
+from daiku.commands import Command
+from daiku.disruption import budgets, eviction_cost, fallback, loops, moves
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
 from daiku.disruption.loops import Loop
 from daiku.disruption.moves import Move
-from daiku.disruption.repack import Repack
 from daiku.model.instance_type import Catalogue
+from daiku.report import Kept, Look, Proposal
 from daiku.scheduling import prices, whatif
 from daiku.scheduling.packer.effort import Stop
+from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
@@ -23,7 +26,7 @@ from daiku.state.statenode import StateNode
 
 
 @dataclass(slots=True, kw_only=True)
-class Ground:
+class DisruptionContext:
     """One tick's view of disruption. Made and used up within it."""
 
     snapshot: Snapshot
@@ -37,12 +40,9 @@ class Ground:
     """Asked now and then whether what is best so far must do."""
     _world: WhatIf | None = None
     _prices: Mapping[str, float] | None = None
-    _costs: payback.Costs | None = None
+    _costs: eviction_cost.Costs | None = None
     _loops: Mapping[str, Loop] | None = None
     _unquiet: frozenset[str] | None = None
-    _least_priority: int | None = None
-    repacks: dict[tuple[str, ...], Repack] = field(default_factory=dict[tuple[str, ...], Repack])
-    """What sets of nodes could become, as far as it has been searched for in this tick."""
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property
@@ -86,13 +86,13 @@ class Ground:
     def moving(self, nodes: Iterable[StateNode], world: WhatIf) -> float:
         """USD per hour that must be saved so that moving the pods of `nodes` pays; `world` says what room is worth."""
         if self._costs is None:
-            snapshot = self.snapshot
-            self._costs = payback.Costs.of_snapshot(world, snapshot)
+            self._costs = eviction_cost.Costs.of_snapshot(world, self.snapshot)
         total = 0.0
         for state_node in nodes:
             pool = self.snapshot.node_pool(state_node.nodepool)
             if pool is not None:
-                total += self._costs.per_hour(state_node.reschedulable, payback.horizon(pool))
+                lasting = eviction_cost.horizon(pool)
+                total += self._costs.per_hour(state_node.reschedulable, lasting)
         return total
 
     def allowance(self, reason: str) -> Allowance:
@@ -102,13 +102,6 @@ class Ground:
                 self.snapshot, reason, self.now, self.members
             )
         return self._allowances[reason]
-
-    def least_priority(self) -> int:
-        """The lowest priority of a pod that runs and could be moved; 0 when there is none."""
-        if self._least_priority is None:
-            running = (pod.priority for s in self.snapshot.state_nodes for pod in s.reschedulable)
-            self._least_priority = min(running, default=0)
-        return self._least_priority
 
     def unquiet(self) -> frozenset[str]:
         """Nodes that a pod has joined or left so lately that their NodePool wants them left in peace."""
@@ -123,6 +116,53 @@ class Ground:
         return self._unquiet
 
 
-def names(candidates: Iterable[Candidate]) -> frozenset[str]:
-    """Their nodes, by name."""
-    return frozenset(c.state_node.name for c in candidates)
+@dataclass(slots=True)
+class MethodResult:
+    """What is to be done about nodes that may go, by one method or by all. Made and used up within one tick."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    kept: list[Kept] = field(default_factory=list[Kept])
+    """Nodes that could have been disrupted and are not, and why."""
+    proposals: list[Proposal] = field(default_factory=list[Proposal])
+    """Decisions: of all methods together, those that wait before they are acted upon."""
+    looks: dict[str, Look] = field(default_factory=dict[str, Look])
+    """What is to be remembered of methods that look at a part of the nodes at a time."""
+    wakes: list[datetime] = field(default_factory=list[datetime])
+    """When it would be decided otherwise if nothing happened."""
+
+    def add(self, other: "MethodResult") -> None:
+        """Take over what another says, but for its proposals."""
+        self.commands += other.commands
+        self.kept += other.kept
+        self.looks |= other.looks
+        self.wakes += other.wakes
+
+    def keep(self, candidate: Candidate, reason: str, message: str) -> None:
+        """Say why a node stays."""
+        self.kept.append(Kept(node_claim=candidate.name, reason=reason, message=message))
+
+
+def propose(
+    candidates: Sequence[Candidate],
+    context: DisruptionContext,
+    *,
+    reason: str,
+    method: str,
+    new_nodes: Sequence[NewNode] = (),
+    saves_usd_per_hour: float = 0.0,
+) -> Proposal:
+    """The proposal to take these nodes away, with `new_nodes` in their place."""
+    names = tuple(sorted(c.name for c in candidates))
+    seed = f"{method}/{','.join(names)}/{context.now.isoformat()}"
+    return Proposal(
+        id=sha256(seed.encode()).hexdigest()[:8],
+        reason=reason,
+        method=method,
+        claims=names,
+        node_pools=tuple(sorted(dict.fromkeys(c.pool.meta.name for c in candidates))),
+        new_nodes=len(new_nodes),
+        detail=", ".join(node.types[0].name for node in new_nodes),
+        saves_usd_per_hour=saves_usd_per_hour,
+        decided=context.now,
+        changes=context.snapshot.changes,
+    )
