@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.disruption import eviction_cost, record
+from daiku.disruption import disruption_commands, eviction_cost
 from daiku.model import labels, taints
 from daiku.model.condition import find as find_condition
 from daiku.model.node import Node
@@ -27,8 +27,8 @@ from daiku.state.statenode import StateNode
 from daiku.surge.asks import Asks
 
 _AGAIN: Final = {
-    record.REPLACEMENT_FAILED: timedelta(minutes=10),
-    record.SURGE_STOPPED: timedelta(hours=1),
+    disruption_commands.REPLACEMENT_FAILED: timedelta(minutes=10),
+    disruption_commands.SURGE_STOPPED: timedelta(hours=1),
 }
 """How long a node is left alone after it was let off, by the reason why."""
 _AGAIN_SOON: Final = timedelta(minutes=1)
@@ -190,7 +190,7 @@ def kept_from_consolidation(candidate: Candidate, now: datetime | None) -> tuple
 
 def let_off_until(claim: NodeClaim) -> datetime | None:
     """Until when a node whose disruption was called off is left alone; None when none was."""
-    told = find_condition(claim.conditions, record.CONDITION)
+    told = find_condition(claim.conditions, disruption_commands.CONDITION)
     if told is None or told.status != "False" or told.last_transition is None:
         return None
     return told.last_transition + _AGAIN.get(told.reason, _AGAIN_SOON)

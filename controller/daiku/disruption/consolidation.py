@@ -78,12 +78,12 @@ def is_able(candidate: Candidate, context: DisruptionContext, made: MethodResult
         made.wakes.append(waking.shared(due, pool.consolidate_after))
     elif reason:
         pass
-    elif loop := context.loops().get(pool.meta.name):
+    elif loop := context.loops.get(pool.meta.name):
         reason, message = loops.REASON, str(loop)
         made.wakes.append(loop.until)
     elif missing := [k for k in _NEEDED if not known.get(k)]:
         reason, message = "Unconsolidatable", f"its node has no label {missing[0]}"
-    elif context.prices().get(candidate.state_node.name, 0.0) <= 0:
+    elif context.prices.get(candidate.state_node.name, 0.0) <= 0:
         kind = known[labels.INSTANCE_TYPE]
         reason, message = "Unconsolidatable", f"the price of instance type {kind} is not known"
     if reason:
@@ -147,7 +147,7 @@ def _try(candidate: Candidate, context: DisruptionContext, made: MethodResult) -
 
 def _worth(candidate: Candidate, context: DisruptionContext) -> float:
     """What it costs, per pod that would have to move (Karpenter's SavingsRatio)."""
-    return context.prices().get(candidate.state_node.name, 0.0) / candidate.cost
+    return context.prices.get(candidate.state_node.name, 0.0) / candidate.cost
 
 
 def _in_turn(ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -6,14 +6,15 @@ The what-if, prices, costs and budgets are worked out when they are first asked 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from hashlib import sha256
 
 from daiku.commands import Command
-from daiku.disruption import budgets, eviction_cost, fallback, loops, moves
+from daiku.disruption import budgets, disruption_commands, eviction_cost, fallback, loops
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
+from daiku.disruption.disruption_commands import Move
 from daiku.disruption.loops import Loop
-from daiku.disruption.moves import Move
 from daiku.model.instance_type import Catalogue
 from daiku.report import Kept, Look, Proposal
 from daiku.scheduling import prices, whatif
@@ -25,7 +26,7 @@ from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class DisruptionContext:
     """One tick's view of disruption. Made and used up within it."""
 
@@ -38,11 +39,7 @@ class DisruptionContext:
     now: datetime
     stop: Stop | None = None
     """Asked now and then whether what is best so far must do."""
-    _world: WhatIf | None = None
-    _prices: Mapping[str, float] | None = None
     _costs: eviction_cost.Costs | None = None
-    _loops: Mapping[str, Loop] | None = None
-    _unquiet: frozenset[str] | None = None
     _allowances: dict[str, Allowance] = field(default_factory=dict[str, Allowance])
 
     @property
@@ -55,15 +52,14 @@ class DisruptionContext:
         young = (m for m in self.moves if m.is_repack and m.is_younger_than(most, self.now))
         return frozenset(pool for move in young if is_so(move) for pool in move.pools)
 
+    @cached_property
     def world(self) -> WhatIf:
         """The what-if in which everything that is about to go is gone."""
-        if self._world is None:
-            self._world = self.world_with(self.members)
-        return self._world
+        return self.world_with(self.members)
 
     def world_with(self, gone: frozenset[str]) -> WhatIf:
         """The what-if in which these NodeClaims are gone."""
-        edited = moves.as_if_gone(self.snapshot, gone)
+        edited = disruption_commands.as_if_gone(self.snapshot, gone)
         short = fallback.sold_out(self.snapshot, self.catalogue, self.now)
         if short:
             edited = replace(edited, sold_out={**short, **edited.sold_out})
@@ -71,21 +67,20 @@ class DisruptionContext:
             edited, self.catalogue, self.settings, self.placements, stop=self.stop
         )
 
+    @cached_property
     def loops(self) -> Mapping[str, Loop]:
         """NodePools whose nodes are made and taken away over and over."""
-        if self._loops is None:
-            self._loops = loops.find(self.snapshot)
-        return self._loops
+        return loops.find(self.snapshot)
 
+    @cached_property
     def prices(self) -> Mapping[str, float]:
         """What each launched node costs in USD per hour, by name; 0 when the catalogue does not say."""
-        if self._prices is None:
-            self._prices = prices.of_nodes(self.snapshot, self.catalogue)
-        return self._prices
+        return prices.of_nodes(self.snapshot, self.catalogue)
 
     def moving(self, nodes: Iterable[StateNode], world: WhatIf) -> float:
         """USD per hour that must be saved so that moving the pods of `nodes` pays; `world` says what room is worth."""
         if self._costs is None:
+            # What room is worth is much the same in all what-ifs of a tick.
             self._costs = eviction_cost.Costs.of_snapshot(world, self.snapshot)
         total = 0.0
         for state_node in nodes:
@@ -103,17 +98,16 @@ class DisruptionContext:
             )
         return self._allowances[reason]
 
+    @cached_property
     def unquiet(self) -> frozenset[str]:
         """Nodes that a pod has joined or left so lately that their NodePool wants them left in peace."""
-        if self._unquiet is None:
-            self._unquiet = frozenset(
-                s.name
-                for s in self.snapshot.state_nodes
-                if (pool := self.snapshot.node_pool(s.nodepool)) is not None
-                and (due := s.consolidatable_at(pool)) is not None
-                and due > self.now
-            )
-        return self._unquiet
+        return frozenset(
+            s.name
+            for s in self.snapshot.state_nodes
+            if (pool := self.snapshot.node_pool(s.nodepool)) is not None
+            and (due := s.consolidatable_at(pool)) is not None
+            and due > self.now
+        )
 
 
 @dataclass(slots=True)

@@ -176,7 +176,7 @@ class Evaluator:
         """The what-if in which those are gone."""
         if self._world is None:
             known, gone = self.context, self.gone
-            self._world = known.world() if gone is None else known.world_with(gone)
+            self._world = known.world if gone is None else known.world_with(gone)
         return self._world
 
     def evaluate(
@@ -196,7 +196,7 @@ class Evaluator:
             may_grow: Whether nodes may be made for them; if not, all that is asked is whether every pod has a place.
         """
         if method in UNWEIGHED:
-            known = self.context.prices()
+            known = self.context.prices
             return Evaluation(saves_usd_per_hour=sum(known.get(s.name, 0.0) for s in nodes))
         if not may_grow or method == "drift":
             outcome = self.world.without(_names(nodes), new_nodes_most=None if may_grow else 0)
@@ -247,7 +247,7 @@ class Evaluator:
             gone,
             new_nodes_most=most,
             below_usd_per_hour=(price - evictions) / eviction_cost.friction(evictions),
-            closed=self.context.unquiet() - gone - there,
+            closed=self.context.unquiet - gone - there,
             slack=slack,
             landed=landed,
         )
@@ -454,7 +454,7 @@ def scores(
 
     What a move over several NodePools saves is shared out by what their nodes in it cost.
     """
-    snapshot, prices = context.snapshot, context.prices()
+    snapshot, prices = context.snapshot, context.prices
     total = sum(prices.get(s.name, 0.0) for s in nodes)
     for name in sorted(dict.fromkeys(s.nodepool for s in nodes)):
         pool = snapshot.node_pool(name)

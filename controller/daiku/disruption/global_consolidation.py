@@ -204,13 +204,13 @@ def find(
         allowance: What these leave; what begins is taken from it.
     """
     by_node = {c.state_node.name: c for c in found}
-    every = movable(found, context.world(), context.snapshot, context.now)
+    every = movable(found, context.world, context.snapshot, context.now)
     repack = _searched(every, context)
     proposals = _begun(repack.steps, by_node, context, reason, allowance)
     if repack.steps and not proposals:
         # Every step is too large for the budgets: what could those become that may go now?
         left = allowance.copy()
-        order = removal_search.question(context.world(), every).order()
+        order = removal_search.question(context.world, every).order()
         few = [every[i] for i in reversed(order) if left.take(every[i].pool)]
         if len(few) < len(every):
             few.sort(key=lambda each: each.name)
@@ -260,9 +260,9 @@ def is_worth_it(step: Step, context: DisruptionContext) -> bool:
 def _searched(some: Sequence[Movable], context: DisruptionContext) -> Repack:
     few = min(_TRIES_OF_PAIR * len(some) ** 2, _NODES_MOST // max(len(some), 1))
     return search(
-        context.world(),
+        context.world,
         some,
-        closed=context.unquiet(),
+        closed=context.unquiet,
         tries=max(min(_TRIES_OF_NODE * len(some), _TRIES_MOST), few),
         stop=context.stop,
         allows=lambda step: is_worth_it(step, context),

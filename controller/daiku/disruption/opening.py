@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku.commands import Command, PatchNode
-from daiku.disruption import eviction_cost, record
+from daiku.disruption import disruption_commands, eviction_cost
 from daiku.disruption.context import DisruptionContext, MethodResult
-from daiku.disruption.moves import Move
+from daiku.disruption.disruption_commands import Move
 from daiku.model import condition, resources, taints
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -113,7 +113,7 @@ def _closed(
     node, claim = state_node.node, state_node.claim
     if node is None or claim is None or state_node.is_leaving:
         return None
-    written = record.read(claim)
+    written = disruption_commands.read(claim)
     move = by_id.get(written.id) if written is not None else None
     ready = condition.find(claim.conditions, "Initialized")
     since = ready.last_transition if ready is not None and ready.status == "True" else None

@@ -7,24 +7,22 @@ urgent, rests its decision for a while and acts only if it would decide the same
 Source: Karpenter's disruption controller and its validation.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.commands import Announce, Command
+from daiku.commands import Command
 from daiku.disruption import (
     candidates,
     consolidation,
+    disruption_commands,
     drift,
     emptiness,
     evaluation,
     fallback,
     loops,
-    marks,
-    moves,
     opening,
     progress,
-    record,
     scale_in,
     telling,
 )
@@ -40,8 +38,6 @@ REST: Final = timedelta(seconds=15)
 """How long a consolidation rests between decision and deed (Karpenter's figure)."""
 _RETRY: Final = timedelta(seconds=10)
 """How often nodes that a budget or a pod keeps are looked at again (Karpenter's interval)."""
-_TOLD_MOST: Final = 20
-"""Nodes per tick that are told why they are not consolidated; the others are told later, or in the report."""
 _DRIFT: Final = "drift"
 _OWN_TIME: Final = frozenset(
     {
@@ -76,13 +72,15 @@ def plan(
         catalogue=catalogue,
         settings=settings,
         placements=placements,
-        moves=tuple(moves.under_way(snapshot)),
+        moves=tuple(disruption_commands.under_way(snapshot)),
         now=now,
         stop=stop,
     )
     made = progress.plan(context)
     made.add(opening.plan(context))
-    found, made.kept = candidates.find(snapshot, placements, moves.moving(context.moves), now)
+    found, made.kept = candidates.find(
+        snapshot, placements, disruption_commands.moving(context.moves), now
+    )
     started = _check_again(found, context, made)
     claimed = started.union(*(p.claims for p in made.proposals))
     if catalogue.version:
@@ -130,7 +128,7 @@ def _check_again(
         if why := rejected.get(proposal.id, ""):
             message = f"Consolidation rejected: {proposal}, reason: {why}"
             for candidate in (by_name[n] for n in proposal.claims if n in by_name):
-                made.commands += marks.announce(
+                made.commands += disruption_commands.announce(
                     candidate.state_node, "ConsolidationRejected", message
                 )
     return frozenset(name for p in admitted for name in p.claims)
@@ -170,9 +168,7 @@ def _decide(
     rest, made_to_wait = _beside_repacks(rest, context)
     made.kept += made_to_wait
     found = consolidation.plan(rest, context)
-    made.commands += loops.announce(context.loops(), context.snapshot)
-    if found.looks:
-        made.commands += _why_not(found.kept, by_name, context)
+    made.commands += loops.announce(context.loops, context.snapshot)
     # Of a node that has drifted, what keeps it from being replaced is the better answer.
     found.kept = [k for k in found.kept if not by_name[k.node_claim].claim.is_true("Drifted")]
     made.add(found)
@@ -182,7 +178,9 @@ def _decide(
         nodes = [by_name[name].state_node for name in proposal.claims]
         for state_node in nodes:
             message = f"Consolidation candidate: {proposal}"
-            made.commands += marks.announce(state_node, "ConsolidationCandidate", message)
+            made.commands += disruption_commands.announce(
+                state_node, "ConsolidationCandidate", message
+            )
         made.commands += telling.approved(proposal, nodes, context)
 
 
@@ -201,23 +199,6 @@ def _beside_repacks(
         if each.pool.meta.name in unsettled
     ]
     return [each for each in rest if each.pool.meta.name not in unsettled], waiting
-
-
-def _why_not(
-    kept: Sequence[Kept], by_name: Mapping[str, Candidate], context: DisruptionContext
-) -> Iterator[Announce]:
-    """Tell nodes why they are not consolidated, when that is news."""
-    before = context.snapshot.looks.get(consolidation.LOOK)
-    known = {(k.node_claim, k.message): True for k in (before.kept if before is not None else ())}
-    news = [
-        k
-        for k in kept
-        if k.reason in {"Unconsolidatable", "DryRun"} and (k.node_claim, k.message) not in known
-    ]
-    for each in news[:_TOLD_MOST]:
-        state_node = by_name[each.node_claim].state_node
-        also = telling.apart(state_node, context.snapshot)
-        yield from marks.announce(state_node, each.reason, f"{each.message}{also}")
 
 
 def _drift(rest: Sequence[Candidate], context: DisruptionContext) -> MethodResult:
@@ -243,5 +224,5 @@ def _drift(rest: Sequence[Candidate], context: DisruptionContext) -> MethodResul
 def _begin(
     proposal: Proposal, members: Sequence[Candidate], context: DisruptionContext
 ) -> list[Command]:
-    written = record.of_proposal(proposal)
-    return list(marks.begin([c.state_node for c in members], written, context.now))
+    written = disruption_commands.of_proposal(proposal)
+    return list(disruption_commands.begin([c.state_node for c in members], written, context.now))

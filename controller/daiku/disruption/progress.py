@@ -16,12 +16,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.disruption import candidates, marks, moves, opening, record
+from daiku.disruption import candidates, disruption_commands, opening
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.budgets import allowance as allowance_of
 from daiku.disruption.context import DisruptionContext, MethodResult
+from daiku.disruption.disruption_commands import Move
 from daiku.disruption.evaluation import UNWEIGHED, Evaluation, Evaluator
-from daiku.disruption.moves import Move
 from daiku.model import labels
 from daiku.model.pdb import Budgets
 from daiku.scheduling import claims, limits
@@ -63,10 +63,14 @@ def plan(context: DisruptionContext) -> MethodResult:
         if why is not None:
             made.commands += _call_off(move, *why, context)
             continue
-        unmarked = [s for s in move.staying if s.claim and not s.claim.is_true(record.CONDITION)]
-        made.commands += marks.begin(unmarked, move.record, context.now)
+        unmarked = [
+            s
+            for s in move.staying
+            if s.claim and not s.claim.is_true(disruption_commands.CONDITION)
+        ]
+        made.commands += disruption_commands.begin(unmarked, move.record, context.now)
         if untainted := _untainted(move):
-            made.commands += marks.keep_pods_away(untainted)
+            made.commands += disruption_commands.keep_pods_away(untainted)
         elif _waits(move, made, context) or (
             move.is_repack and not beginning.isdisjoint(move.pools)
         ):
@@ -81,8 +85,10 @@ def plan(context: DisruptionContext) -> MethodResult:
             weighed = True
             made.commands += _conclude(move, open_ones[reason], context)
     _together(able, open_ones, made, context)
-    for stray in moves.strays(context.snapshot, moves.moving(context.moves)):
-        made.commands += marks.let_off(
+    for stray in disruption_commands.strays(
+        context.snapshot, disruption_commands.moving(context.moves)
+    ):
+        made.commands += disruption_commands.let_off(
             (stray,), "CalledOff", "no disruption of this node is under way", context.now
         )
     return made
@@ -100,7 +106,7 @@ def _beginning(context: DisruptionContext) -> frozenset[str]:
 
 def _untainted(move: Move) -> list[StateNode]:
     """Nodes that are to go and do not keep pods away yet."""
-    return [s for s in move.staying if s.node is not None and not moves.is_tainted(s)]
+    return [s for s in move.staying if s.node is not None and not disruption_commands.is_tainted(s)]
 
 
 def _together(
@@ -190,7 +196,7 @@ def _held(able: Sequence[Move], context: DisruptionContext) -> list[Hold]:
 def _has_places(move: Move, context: DisruptionContext) -> bool:
     """Whether its pods have room on nodes that are ready, beside those of all other moves."""
     pods = (p.meta.key for s in move.staying for p in s.reschedulable)
-    return context.world().are_placed(pods)
+    return context.world.are_placed(pods)
 
 
 def _is_being_written(move: Move, context: DisruptionContext) -> bool:
@@ -208,14 +214,17 @@ def _objection(move: Move, pdbs: Budgets, context: DisruptionContext) -> tuple[s
     """Why a move cannot go on, as reason and sentence."""
     if move.missing:
         gone = ", ".join(move.missing)
-        return record.REPLACEMENT_FAILED, f"replacement {gone} was deleted before it was ready"
+        return (
+            disruption_commands.REPLACEMENT_FAILED,
+            f"replacement {gone} was deleted before it was ready",
+        )
     if move.since is not None and context.now - move.since >= TIMEOUT:
         ill = [s.claim_name for s in move.replacements if not s.is_initialized]
         ill += ["of the NodePool's number"] if _lacks_replicas(move, context) else []
         if ill:
             minutes = int(TIMEOUT.total_seconds() // 60)
             waited = f"replacement {', '.join(ill)} was not ready within {minutes} minutes"
-            return record.REPLACEMENT_FAILED, waited
+            return disruption_commands.REPLACEMENT_FAILED, waited
     for state_node in move.staying:
         if candidates.is_forbidden(state_node):
             return "DoNotDisrupt", f"{state_node.claim_name} carries {labels.DO_NOT_DISRUPT} now"
@@ -248,7 +257,7 @@ def _waits(move: Move, made: MethodResult, context: DisruptionContext) -> bool:
                 else f"Launching NodeClaim: {move.record.reason}",
             )
     untold = [s for s in move.staying if _names(s) != move.record.replacements]
-    made.commands += marks.begin(untold, move.record, context.now)
+    made.commands += disruption_commands.begin(untold, move.record, context.now)
     return True
 
 
@@ -273,7 +282,7 @@ def _lacks_replicas(move: Move, context: DisruptionContext) -> bool:
 
 
 def _names(state_node: StateNode) -> tuple[str, ...]:
-    written = record.read(state_node.claim) if state_node.claim is not None else None
+    written = disruption_commands.read(state_node.claim) if state_node.claim is not None else None
     return written.replacements if written is not None else ()
 
 
@@ -297,18 +306,22 @@ def _conclude(
         return
     if move.record.method == "empty":
         busy = [s for s in staying if s.reschedulable]
-        yield from marks.end([s for s in staying if s not in busy], move.record.reason)
-        yield from marks.let_off(busy, "NotEmpty", "a pod came in the last moment", context.now)
+        yield from disruption_commands.end(
+            [s for s in staying if s not in busy], move.record.reason
+        )
+        yield from disruption_commands.let_off(
+            busy, "NotEmpty", "a pod came in the last moment", context.now
+        )
         return
     held = hold.before(staying, context.snapshot, context.now)
     if held.blocked:
         why = "; ".join(f"pod {pod}: {reason}" for pod, reason in held.blocked.items())
-        reason = record.SURGE_STOPPED if held.is_stopped else "SurgeWaits"
+        reason = disruption_commands.SURGE_STOPPED if held.is_stopped else "SurgeWaits"
         yield from _call_off(move, reason, why, context)
         return
     if held.is_under_way:
         return
-    surged = any(r.surged for s in staying if s.claim and (r := record.read(s.claim)))
+    surged = any(r.surged for s in staying if s.claim and (r := disruption_commands.read(s.claim)))
     begun = replace(move, record=replace(move.record, surged=surged))
     found = _evaluated([begun], context) if known is None else known
     if found.refusal is not None:
@@ -317,10 +330,12 @@ def _conclude(
         # Whether every pod can have its surge is known before anything is paid for.
         yield from held.looks or held.commands
         if not (held.looks or surged):
-            yield from marks.begin(staying, replace(move.record, surged=True), context.now)
+            yield from disruption_commands.begin(
+                staying, replace(move.record, surged=True), context.now
+            )
     elif not found.new_nodes:
         yield from held.commands
-        yield from marks.end(staying, move.record.reason)
+        yield from disruption_commands.end(staying, move.record.reason)
     else:
         yield from _replace(move, found, context)
 
@@ -337,7 +352,7 @@ def _replace(move: Move, found: Evaluation, context: DisruptionContext) -> Itera
     yield from made
     names = sorted((*move.record.replacements, *(c.node_claim.meta.name for c in made)))
     written = replace(move.record, replacements=tuple(names))
-    yield from marks.begin(move.staying, written, context.now)
+    yield from disruption_commands.begin(move.staying, written, context.now)
 
 
 def _creations(move: Move, found: Evaluation, context: DisruptionContext) -> list[CreateNodeClaim]:
@@ -345,7 +360,7 @@ def _creations(move: Move, found: Evaluation, context: DisruptionContext) -> lis
     made: list[CreateNodeClaim] = []
     for number, node in enumerate(found.new_nodes, start=len(move.record.replacements)):
         types = context.catalogue.instance_types[node.pool.template.node_class]
-        annotations = {labels.DISRUPTION_COMMAND: record.write(move.record)}
+        annotations = {labels.DISRUPTION_COMMAND: disruption_commands.write(move.record)}
         if found.awaits_pods and opening.is_plain(node):
             annotations[labels.AWAITING_PODS] = "true"
         creation = claims.create(
@@ -367,14 +382,18 @@ def _call_off(
     move: Move, reason: str, message: str, context: DisruptionContext
 ) -> Iterator[Command]:
     for state_node in move.staying:
-        yield from marks.announce(
+        yield from disruption_commands.announce(
             state_node,
             "DisruptionCalledOff",
             f"Disruption ({move.record.reason}) called off: {message}",
             kind="Warning",
         )
-    yield from marks.let_off(move.staying, reason, message, context.now)
+    yield from disruption_commands.let_off(move.staying, reason, message, context.now)
 
 
 def _tell(state_node: StateNode, reason: str, message: str) -> Iterator[Announce]:
-    return (a for a in marks.announce(state_node, reason, message) if a.kind == "NodeClaim")
+    return (
+        a
+        for a in disruption_commands.announce(state_node, reason, message)
+        if a.kind == "NodeClaim"
+    )

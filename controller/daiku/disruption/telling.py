@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from daiku.commands import Announce, Command
-from daiku.disruption import evaluation, marks
+from daiku.disruption import disruption_commands, evaluation
 from daiku.disruption.context import DisruptionContext, MethodResult
 from daiku.model import labels, resources, taints
 from daiku.model.pod import Pod
@@ -26,6 +26,8 @@ _REASONS: Final = frozenset(
     }
 )  # fmt: skip
 """Of what is said of kept nodes, what blocks a disruption that would be possible otherwise."""
+_NOT_WORTH_IT: Final = frozenset({"Unconsolidatable", "DryRun"})
+"""What is said under its own reason."""
 _BUDGET: Final = "Budget"
 _MOST: Final = 20
 """Nodes per tick that are told; the others are told by the ticks that follow."""
@@ -34,11 +36,11 @@ _AGAIN: Final = timedelta(minutes=15)
 
 
 def blocked(kept: Sequence[Kept], context: DisruptionContext) -> MethodResult:
-    """What is news about nodes that are blocked, and what has been told by now."""
+    """What is news about nodes that are blocked or not worth it, and what has been told by now, if that is more."""
     before = context.snapshot.looks.get(LOOK)
     is_old = before is None or context.now - before.at >= _AGAIN
     told = {} if before is None or is_old else {(k.node_claim, k.message): k for k in before.kept}
-    concerned = [k for k in kept if k.reason in _REASONS or k.reason == _BUDGET]
+    concerned = [k for k in kept if k.reason in _REASONS | _NOT_WORTH_IT or k.reason == _BUDGET]
     pods = dict(_bounded(context))
     concerned += pods
     if not concerned and (before is None or not before.kept):
@@ -51,7 +53,7 @@ def blocked(kept: Sequence[Kept], context: DisruptionContext) -> MethodResult:
     look = Look(at=at, changes=-1, kept=(*known, *news), complete=True)
     said: list[Command] = [_to_pod(each, pods[each]) for each in news if each in pods]
     said += _say([each for each in news if each not in pods], context)
-    return MethodResult(commands=said, looks={LOOK: look})
+    return MethodResult(commands=said, looks={LOOK: look} if look != before else {})
 
 
 def approved(
@@ -63,7 +65,7 @@ def approved(
     """
     for each in evaluation.scores(nodes, proposal.saves_usd_per_hour, context):
         if len(nodes) == 1:
-            yield from marks.announce(nodes[0], APPROVED, each.comparison)
+            yield from disruption_commands.announce(nodes[0], APPROVED, each.comparison)
             continue
         pool = context.snapshot.node_pool(each.pool)
         if pool is not None:
@@ -107,8 +109,11 @@ def _say(news: Sequence[Kept], context: DisruptionContext) -> Iterator[Announce]
             continue
         if each.reason == _BUDGET:
             pools.setdefault(state_node.nodepool, each.message)
+        elif each.reason in _NOT_WORTH_IT:
+            message = f"{each.message}{apart(state_node, context.snapshot)}"
+            yield from disruption_commands.announce(state_node, each.reason, message)
         else:
-            yield from marks.announce(state_node, BLOCKED, each.message)
+            yield from disruption_commands.announce(state_node, BLOCKED, each.message)
     for name, message in pools.items():
         pool = context.snapshot.node_pool(name)
         if pool is not None:

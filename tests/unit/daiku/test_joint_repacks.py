@@ -10,9 +10,9 @@ from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
 from daiku.commands import DeleteNodeClaim, PatchNode, PatchNodeClaim
-from daiku.disruption import moves, progress, record
+from daiku.disruption import disruption_commands, progress
 from daiku.disruption.context import DisruptionContext
-from daiku.disruption.record import Record
+from daiku.disruption.disruption_commands import Record
 from daiku.events import Done, Object
 from daiku.model import labels
 from daiku.model.condition import Condition
@@ -89,7 +89,7 @@ def test_all_nodes_that_are_repacked_together_go_at_once(is_written: bool) -> No
 
 def written(made: Moving) -> list[tuple[str, Record]]:
     """NodeClaims that take part in moves, and what is written on them."""
-    found = ((claim.meta.name, record.read(claim)) for claim in made.all(NodeClaim))
+    found = ((claim.meta.name, disruption_commands.read(claim)) for claim in made.all(NodeClaim))
     return [(name, told) for name, told in found if told is not None]
 
 
@@ -133,8 +133,8 @@ def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> No
     told = Record(
         id=id_, reason="Underutilized", method="repack", claims=(member or name,), replacements=made
     )
-    notes = {labels.DISRUPTION_COMMAND: record.write(told)}
-    said = Condition(type=record.CONDITION, status="True", last_transition=build.NOW)
+    notes = {labels.DISRUPTION_COMMAND: disruption_commands.write(told)}
+    said = Condition(type=disruption_commands.CONDITION, status="True", last_transition=build.NOW)
     found = build.node_claim(name, pool=pool, annotations=notes)
     return replace(found, conditions=(*found.conditions, said))
 
@@ -145,7 +145,7 @@ def context_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> Disrup
         catalogue=catalogue or build.catalogue(),
         settings=Settings(),
         placements={},
-        moves=tuple(moves.under_way(snapshot)),
+        moves=tuple(disruption_commands.under_way(snapshot)),
         now=snapshot.at,
     )
 

@@ -8,7 +8,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.disruption import eviction_cost, record
+from daiku.disruption import disruption_commands, eviction_cost
 from daiku.disruption.context import DisruptionContext
 from daiku.disruption.evaluation import Evaluator
 from daiku.events import Object
@@ -38,7 +38,7 @@ def half_empty(count: int, cpu: str = "4500m") -> list[Object]:
 
 def proposed(made: Moving) -> set[str]:
     """By which methods moves are about to begin, or under way."""
-    written = (record.read(claim) for claim in made.all(NodeClaim))
+    written = (disruption_commands.read(claim) for claim in made.all(NodeClaim))
     resting = {each.method for each in made.last.report.proposals}
     return resting | {each.method for each in written if each is not None}
 
