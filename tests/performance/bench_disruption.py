@@ -246,11 +246,13 @@ def _repack(name: str, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[Lin
                 "name": f"{name}-move-{usd}-{'first' if box is None else '5s'}",
                 "seconds": round(time.perf_counter() - began, 3),
                 "nodes": len(movable),
-                "usd_per_hour": round(found.usd_per_hour_after, 4),
-                "lower_bound": round(found.lower_bound_usd_per_hour, 4),
-                "gap": round(found.usd_per_hour_after / found.lower_bound_usd_per_hour - 1, 5),
-                "evictions": found.moved,
-                "moves_least": _moves_least(world, 1.03 * found.lower_bound_usd_per_hour),
+                "usd_per_hour": round(found.figures.usd_per_hour_after, 4),
+                "lower_bound": round(found.figures.lower_bound_usd_per_hour, 4),
+                "gap": round(
+                    found.figures.usd_per_hour_after / found.figures.lower_bound_usd_per_hour - 1, 5
+                ),
+                "evictions": found.figures.moved,
+                "moves_least": _moves_least(world, 1.03 * found.figures.lower_bound_usd_per_hour),
                 "pods": sum(len(s.pods) for s in snapshot.state_nodes),
                 "steps": len(found.steps),
                 "new_nodes": sum(len(step.launched) for step in found.steps),

@@ -98,8 +98,8 @@ def test_the_price_falls_strictly_with_every_step_and_by_more_than_the_moves_cos
     found = world.repacked()
 
     assert all(s.saved_usd_per_hour > max(s.moving_usd_per_hour, 0.0) for s in found.steps)
-    assert found.usd_per_hour_after <= found.usd_per_hour_before
-    assert found.usd_per_hour_after >= found.lower_bound_usd_per_hour - 1e-9
+    assert found.figures.usd_per_hour_after <= found.figures.usd_per_hour_before
+    assert found.figures.usd_per_hour_after >= found.figures.lower_bound_usd_per_hour - 1e-9
 
 
 @SEARCH

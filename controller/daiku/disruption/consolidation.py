@@ -52,7 +52,7 @@ def plan(candidates: Sequence[Candidate], context: DisruptionContext) -> MethodR
         allowance = context.allowance(REASON)
         acting = [c for c in ranked if not c.is_dry]
         made.proposals, found = global_consolidation.find(acting, context, REASON, allowance)
-        pause = max(_PAUSE, found.tried * found.considered * _PAUSE_OF_TRY)
+        pause = max(_PAUSE, found.tried * found.figures.considered * _PAUSE_OF_TRY)
         look = replace(look, repacked=found.figures, pause=pause)
     if made.proposals:
         # What they leave is looked at anew, all at once first.

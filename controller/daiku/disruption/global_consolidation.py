@@ -51,32 +51,9 @@ class Repack:
 
     steps: tuple[Step, ...]
     """In order; each leaves the cluster cheaper and no pod without a place."""
-    usd_per_hour_before: float
-    """All launched nodes, now."""
-    usd_per_hour_after: float
-    """The same after all steps."""
-    lower_bound_usd_per_hour: float
-    """No cluster that holds the pods that run can cost less."""
-    moved: int
-    """Pods that are evicted on the way."""
-    considered: int
-    """Nodes that could have gone."""
+    figures: Repacked
     tried: int = 0
     """Sets of nodes that were weighed."""
-
-    @property
-    def figures(self) -> Repacked:
-        """The same in numbers."""
-        return Repacked(
-            considered=self.considered,
-            gone=sum(len(step.gone) for step in self.steps),
-            made=sum(len(step.launched) for step in self.steps),
-            steps=len(self.steps),
-            moved=self.moved,
-            usd_per_hour_before=self.usd_per_hour_before,
-            usd_per_hour_after=self.usd_per_hour_after,
-            lower_bound_usd_per_hour=self.lower_bound_usd_per_hour,
-        )
 
     def __str__(self) -> str:
         """One sentence for a person."""
@@ -131,16 +108,17 @@ def search(
         if any(each.name in left for each in spots):
             # What may not be replaced may find room on nodes that are there.
             way = max((way, found(spots, may_grow=False)[0]), key=_net)
-    saved = sum(step.saved_usd_per_hour for step in way)
-    return Repack(
-        steps=way,
-        usd_per_hour_before=before,
-        usd_per_hour_after=before - saved,
-        lower_bound_usd_per_hour=least,
-        moved=sum(len(step.moves) for step in way),
+    figures = Repacked(
         considered=len(movable),
-        tried=tried,
+        gone=sum(len(step.gone) for step in way),
+        made=sum(len(step.launched) for step in way),
+        steps=len(way),
+        moved=sum(len(step.moves) for step in way),
+        usd_per_hour_before=before,
+        usd_per_hour_after=before - sum(step.saved_usd_per_hour for step in way),
+        lower_bound_usd_per_hour=least,
     )
+    return Repack(steps=way, figures=figures, tried=tried)
 
 
 def _best(asked: RemovalSearch, tries: int, stop: Stop | None) -> Outcome | None:

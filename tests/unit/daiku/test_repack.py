@@ -60,9 +60,9 @@ def thin(nodes: int, cpu: str = "1") -> list[Object]:
 def test_many_half_empty_nodes_become_few() -> None:
     answer = found(snapshot_of(*thin(6)))
 
-    assert answer.usd_per_hour_before == pytest.approx(6 * 0.38)
-    assert answer.usd_per_hour_after <= 1.3 * answer.lower_bound_usd_per_hour
-    assert answer.usd_per_hour_after >= answer.lower_bound_usd_per_hour - 1e-9
+    assert answer.figures.usd_per_hour_before == pytest.approx(6 * 0.38)
+    assert answer.figures.usd_per_hour_after <= 1.3 * answer.figures.lower_bound_usd_per_hour
+    assert answer.figures.usd_per_hour_after >= answer.figures.lower_bound_usd_per_hour - 1e-9
 
 
 def test_a_packing_that_is_good_already_is_left_alone() -> None:
@@ -87,7 +87,7 @@ def test_every_step_saves_and_moves_each_pod_to_a_place_that_is_there_by_then() 
         moved += step.moves
     placed_new = [p for step in answer.steps for node in step.launched for p in node.pods]
     assert len(gone) == len({*gone})
-    assert len(moved) == len({*moved}) == answer.moved
+    assert len(moved) == len({*moved}) == answer.figures.moved
     assert {*placed_new} <= {*moved}
 
 
@@ -118,7 +118,7 @@ def test_moving_a_pod_again_that_was_moved_a_moment_ago_costs_up_to_four_times_a
     ids=["WhenEmpty", "Never", "static"],
 )
 def test_pools_that_forbid_consolidation_are_not_repacked(pool: NodePool) -> None:
-    assert found(snapshot_of(*thin(4), pool=pool)).considered == 0
+    assert found(snapshot_of(*thin(4), pool=pool)).figures.considered == 0
 
 
 def test_the_same_snapshot_gives_the_same_answer() -> None:

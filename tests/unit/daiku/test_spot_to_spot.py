@@ -129,7 +129,7 @@ def test_a_search_promises_no_new_spot_node_for_spot_nodes_when_the_gate_is_off(
     found = searched("false", *there, pool=pool)
 
     assert found.steps == ()
-    assert found.usd_per_hour_after == found.usd_per_hour_before
+    assert found.figures.usd_per_hour_after == found.figures.usd_per_hour_before
 
 
 def test_a_search_finds_the_removals_that_need_no_new_node_when_the_gate_is_off() -> None:
@@ -153,7 +153,7 @@ def test_on_demand_nodes_are_replaced_with_spot_beside_spot_nodes_that_only_go()
     for step in found.steps:
         on_demand = any(int(name.rsplit("-")[-1]) < 4 for name in step.gone)
         assert on_demand or not step.launched
-    assert found.usd_per_hour_after < 0.5 * found.usd_per_hour_before
+    assert found.figures.usd_per_hour_after < 0.5 * found.figures.usd_per_hour_before
 
 
 def refused_and_right() -> tuple[DisruptionContext, list[Candidate], tuple[Step, ...]]:
