@@ -4,18 +4,16 @@ Karpenter looks at one node at a time, or at a prefix of a list. What a person s
 those three, it finds by luck. Here the whole set is looked at: which nodes are worth keeping, where everybody else
 goes, and which nodes to make for those who find no room.
 
-How: `removal_search` finds the nodes that had better go. That set is solved in earnest, and so is everything anew; all
-places come from `scheduling.whatif`, so every constraint that holds for pods that wait holds here. `sequencing` makes
-the steps there. They become proposals of their own, which wait, are evaluated again, begin and are called off each by
-itself. So whichever of them come to nothing, the others were worth it.
+How: `removal_search` finds the nodes that had better go. That set is solved in earnest; all places come from
+`scheduling.whatif`, so every constraint that holds for pods that wait holds here. `sequencing` makes the steps there.
+They become proposals of their own, which wait, are evaluated again, begin and are called off each by itself. So
+whichever of them come to nothing, the others were worth it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-
-import numpy as np
 
 from daiku.disruption import candidates, evaluation, eviction_cost, removal_search, sequencing
 from daiku.disruption.budgets import Allowance
@@ -91,9 +89,12 @@ def search(
         """The way, and nodes that the end state would do without and no step takes away."""
         nonlocal tried
         asked = removal_search.question(world, some, closed, may_grow=may_grow)
-        best = _best(asked, tries, stop)
+        first = asked.first(asked.order())
+        best = _solved(asked, asked.improved(first, tries, stop))
+        if best.refusal is not None:
+            best = _solved(asked, first)
         tried += asked.tried
-        if best is None:
+        if best.refusal is not None:
             return (), frozenset()
         steps_there = sequencing.ordered(best, some, world, is_allowed)
         return steps_there, frozenset(best.gone).difference(*(step.gone for step in steps_there))
@@ -121,18 +122,6 @@ def search(
     return Repack(steps=way, figures=figures, tried=tried)
 
 
-def _best(asked: RemovalSearch, tries: int, stop: Stop | None) -> Outcome | None:
-    """What becomes of the set that had better go; None when no set was found that may."""
-    order = asked.order()
-    first = asked.first(order)
-    gone = asked.improved(first, tries, stop)
-    # Everything anew is weighed too well or too badly at times, so it is always solved in earnest.
-    every = np.ones(len(asked.movable), dtype=np.bool_)
-    sets = {each.tobytes(): each for each in (gone, first, every)}
-    cost, best = min((_solved(asked, each) for each in sets.values()), key=lambda each: each[0])
-    return best if np.isfinite(cost) else None
-
-
 def _net(way: Sequence[Step]) -> float:
     """What steps save, moves deducted, in USD per hour."""
     return sum(step.saved_usd_per_hour - step.moving_usd_per_hour for step in way)
@@ -155,19 +144,12 @@ def _is_allowed(step: Step, known: Mapping[str, Movable], world: WhatIf) -> bool
     return evaluation.spot_to_spot(new_nodes, world.settings, one_for_one=is_single) is None
 
 
-def _solved(asked: RemovalSearch, gone: Mask) -> tuple[float, Outcome]:
-    """What it would cost if these went, moves and what landings go wrong included, and how."""
+def _solved(asked: RemovalSearch, gone: Mask) -> Outcome:
+    """What becomes of the pods if these went."""
     names = frozenset(m.name for m, goes in zip(asked.movable, gone, strict=True) if goes)
-    outcome = asked.world.without(
-        names,
-        new_nodes_most=None if asked.may_grow else 0,
-        closed=asked.closed - names,
-        landed=True,
-    )
-    if outcome.refusal is not None:
-        return np.inf, outcome
-    kept = float(asked.price[~gone].sum()) + float(asked.moving[gone].sum())
-    return kept + asked.friction * (outcome.new_usd_per_hour + asked.beyond_size(gone)), outcome
+    most = None if asked.may_grow else 0
+    closed = asked.closed - names
+    return asked.world.without(names, new_nodes_most=most, closed=closed, landed=True)
 
 
 def find(

@@ -209,13 +209,6 @@ class RemovalSearch:
         """Orders of classes in which pods may land, that by size first, each of shape (C,)."""
         return tuple(landing.order for landing in self._landings)
 
-    def beyond_size(self, gone: Mask) -> float:
-        """How much more, in USD per hour, what is left over costs on average than when pods come by size."""
-        if not self.may_grow or (gone & self._minding).any():
-            return 0.0
-        rests = [float(self._rests(gone[None], landing)[0]) for landing in self._landings]
-        return sum(rests) / len(rests) - rests[0]
-
     def _rests(self, gone: Mask, landing: Landing) -> Floats:
         """What pods of each of S sets cost that find no room, in USD per hour, shape (S,)."""
         return self._rest(landing.left_over(gone @ self._held, self._stays(gone)))
