@@ -11,7 +11,7 @@ cost must also pay:
   what it evicts as a share of the NodePool.
 - Steps of a repack must pay with pods where kube-scheduler puts them, which packs less well than the plan: evicted pods
   come back within milliseconds, each to the node that is then the least full. New nodes stay closed until pods wait for
-  them where that is possible (`opening`), or are bought with slack, and what is left over is counted.
+  them where that is possible (`opening`), and what pods without room would cost is counted.
 
 Steps that begin together are evaluated together: by itself each would take the room that is left as its own.
 
@@ -45,8 +45,6 @@ SPOT_TYPES_LEAST: Final = 15
 """Cheaper spot types that must be left to choose from before one spot node makes place for another one."""
 BALANCED: Final = "Balanced"
 K: Final = 2
-_SLACKS: Final = (0.01, 0.02, 0.03, 0.05, 0.08)
-"""Shares by which pods are taken for larger than they are, one after the other, until all would land."""
 SEVERAL = 2
 """With so many new nodes it matters which pod goes to which. Not final: half of the simulations set it to 1."""
 _PROMISED: Final = 0.95
@@ -225,7 +223,6 @@ class Evaluator:
         replacements: Sequence[StateNode] = (),
         *,
         most: int | None = None,
-        slack: float = 0.0,
         landed: bool = False,
     ) -> Evaluation:
         """Whether the pods fit elsewhere and on new nodes that are clearly cheaper than `nodes` together.
@@ -234,7 +231,6 @@ class Evaluator:
             nodes: Nodes that would go.
             replacements: Nodes that were made for them already.
             most: How many nodes may be made; None for any number.
-            slack: Share by which pods are taken for larger than they are.
             landed: Whether nodes that are open are filled as kube-scheduler does it.
         """
         gone, there, known = _names(nodes), _names(replacements), self.world.usd_per_hour
@@ -248,7 +244,6 @@ class Evaluator:
             new_nodes_most=most,
             below_usd_per_hour=(price - evictions) / eviction_cost.friction(evictions),
             closed=self.context.unquiet - gone - there,
-            slack=slack,
             landed=landed,
         )
         if outcome.refusal is not None:
@@ -285,25 +280,25 @@ class Evaluator:
         is_plain = self.world.whole.topology is None
         if replacements and is_plain and not self._left_over(nodes, replacements, Evaluation()):
             return Evaluation()
-        found, left_over = self._cheaper(nodes, replacements, landed=True), 0.0
+        found = self._cheaper(nodes, replacements, landed=True)
         can_wait = opening.may_wait(nodes, self.context) and all(
             map(opening.is_plain, found.new_nodes)
         )
         if found.refusal is not None or not can_wait:
-            found, left_over = self._with_slack(nodes, replacements)
+            found = self._cheaper(nodes, replacements)
         elif found.new_nodes:
             # Where one node will do that is open at once no pod has to wait.
-            at_once, lost = Evaluation(), 1.0
             if len(replacements) + len(found.new_nodes) < SEVERAL:
-                at_once, lost = self._with_slack(nodes, replacements)
-            made = len(replacements) + len(at_once.new_nodes)
-            if at_once.refusal is None and not lost and made < SEVERAL:
-                return at_once
+                at_once = self._cheaper(nodes, replacements)
+                made = len(replacements) + len(at_once.new_nodes)
+                lands = at_once.refusal is None and made < SEVERAL
+                if lands and not self._left_over(nodes, replacements, at_once):
+                    return at_once
             found = replace(found, awaits_pods=True)
-            left_over = self._left_over(nodes, replacements, found)
         if found.refusal is not None or not found.new_nodes or replacements:
             # What was made already is paid for.
             return found
+        left_over = self._left_over(nodes, replacements, found)
         new = sum(node.usd_per_hour for node in found.new_nodes)
         overlap = (eviction_cost.friction(found.evictions_usd_per_hour) - 1.0) * new
         saved = found.saves_usd_per_hour
@@ -316,23 +311,6 @@ class Evaluator:
                 left_over_usd_per_hour=left_over,
             )
         )
-
-    def _with_slack(
-        self, nodes: Sequence[StateNode], replacements: Sequence[StateNode]
-    ) -> tuple[Evaluation, float]:
-        """With new nodes that are open at once: which pods go there is not known, so there is as much slack as pays."""
-        found, left_over = self._cheaper(nodes, replacements), 0.0
-        if found.refusal is None:
-            left_over = self._left_over(nodes, replacements, found)
-            for slack in _SLACKS:
-                if not (left_over and found.new_nodes):
-                    break
-                wider = self._cheaper(nodes, replacements, slack=slack)
-                if wider.refusal is not None:
-                    break
-                found = wider
-                left_over = self._left_over(nodes, replacements, found)
-        return found, left_over
 
     def _left_over(
         self, nodes: Sequence[StateNode], replacements: Sequence[StateNode], found: Evaluation
