@@ -17,9 +17,9 @@ from typing import Final
 
 from daiku import events, reasons
 from daiku.commands import CreateNodeClaim
-from daiku.disruption import candidates, payback, repack, repacking
-from daiku.disruption.ground import Ground
-from daiku.disruption.repack import Repack
+from daiku.disruption import candidates, global_consolidation
+from daiku.disruption.context import DisruptionContext
+from daiku.disruption.global_consolidation import Repack
 from daiku.events import Object
 from daiku.lifecycle import launch
 from daiku.model import labels, resources, units, workload
@@ -325,7 +325,7 @@ def _repack(
     stop: Stop | None,
 ) -> Repack:
     """How nodes could be repacked once their pods have been quiet for long enough; pods that wait are left out."""
-    ground = Ground(
+    context = DisruptionContext(
         snapshot=snapshot,
         catalogue=catalogue,
         settings=settings,
@@ -335,12 +335,11 @@ def _repack(
     )
     world = whatif.prepare(snapshot, catalogue, settings, {}, stop=stop)
     found, _ = candidates.find(snapshot, {}, {}, snapshot.at)
-    by_node = {c.state_node.name: c for c in found}
-    return repack.search(
+    return global_consolidation.search(
         world,
-        payback.movable(found, world, snapshot, None),
+        global_consolidation.movable(found, world, snapshot, None),
         stop=stop,
-        allows=lambda step: repacking.is_worth_it(step, by_node, ground),
+        allows=lambda step: global_consolidation.is_worth_it(step, context),
     )
 
 

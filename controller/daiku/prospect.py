@@ -7,7 +7,7 @@ from typing import Final
 
 from daiku import forecast, reasons
 from daiku.commands import Command, DeleteNodeClaim, PatchNodeClaim
-from daiku.disruption import consolidation, record
+from daiku.disruption import consolidation, disruption_commands
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
@@ -146,7 +146,9 @@ def _begun(command: Command, known: Mapping[str, str]) -> Mapping[str, str]:
             else {command.name: f"{command.reason}: {reasons.means(command.reason)}; now"}
         )
     if isinstance(command, PatchNodeClaim) and command.name not in known:
-        written = record.parse((command.annotations or {}).get(labels.DISRUPTION_COMMAND))
+        written = disruption_commands.parse(
+            (command.annotations or {}).get(labels.DISRUPTION_COMMAND)
+        )
         if written is not None:
             return {
                 command.name: f"{written.reason}: {reasons.means(written.reason)}; its turn has come"

@@ -70,7 +70,7 @@ class Proposal:
     reason: Reason
     """Empty, Drifted or Underutilized."""
     method: str
-    """empty, drift, repack, multi or single."""
+    """empty, drift, static, repack or single."""
     claims: tuple[str, ...]
     """NodeClaims that go, in order."""
     node_pools: tuple[str, ...]

@@ -14,7 +14,7 @@ from tests import build
 from tests.build import NOW
 
 from daiku.commands import PatchNodeClaim
-from daiku.disruption import balanced, budgets, candidates, cost
+from daiku.disruption import budgets, candidates, evaluation, eviction_cost
 from daiku.events import Object
 from daiku.lifecycle import drift
 from daiku.lifecycle.draft import Draft
@@ -147,14 +147,14 @@ def test_a_node_that_is_going_is_neither_candidate_nor_kept(half: str) -> None:
     ],
 )  # fmt: skip
 def test_what_it_costs_to_move_a_pod(fields: dict[str, Any], expected: float) -> None:
-    assert cost.of_eviction(build.pod(**fields)) == pytest.approx(expected)
+    assert eviction_cost.of_eviction(build.pod(**fields)) == pytest.approx(expected)
 
 
 def test_a_node_costs_one_and_what_its_pods_cost_and_never_less() -> None:
     cheap = build.pod("b", annotations={labels.POD_DELETION_COST: "-2147483647"})
 
-    assert cost.of_pods(()) == 1.0
-    assert cost.of_pods((build.pod("a"), cheap)) == 2.0
+    assert eviction_cost.of_pods(()) == 1.0
+    assert eviction_cost.of_pods((build.pod("a"), cheap)) == 2.0
 
 
 def fleet(
@@ -221,7 +221,7 @@ def test_nodes_that_wait_for_their_replacements_use_up_the_budget() -> None:
 def test_the_score_of_a_move(
     saving: float, disruption: float, price: float, whole: float, score: float
 ) -> None:
-    assert balanced.score(saving, disruption, price, whole) == pytest.approx(score)
+    assert evaluation.score(saving, disruption, price, whole) == pytest.approx(score)
 
 
 TEMPLATE = nodepool_hash.of(build.node_pool().template)

@@ -25,8 +25,8 @@ from tests.performance import bench_solve, measured, stepping
 from tests.performance.measured import Benchmark, Line
 
 from daiku import commands, events, tick
-from daiku.disruption import repack, scale_in
-from daiku.disruption.steps import Movable
+from daiku.disruption import global_consolidation, scale_in
+from daiku.disruption.sequencing import Movable
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.runtime.loop import LOOK_EVERY
@@ -236,9 +236,9 @@ def _repack(name: str, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[Lin
             began = time.perf_counter()
             ends = began + (box or 0.0)
             found = (
-                repack.search(world, movable, tries=0)
+                global_consolidation.search(world, movable, tries=0)
                 if box is None
-                else repack.search(
+                else global_consolidation.search(
                     world, movable, tries=10**6, stop=lambda ends=ends: time.perf_counter() > ends
                 )
             )
@@ -246,11 +246,13 @@ def _repack(name: str, snapshot: Snapshot, catalogue: Catalogue) -> Iterator[Lin
                 "name": f"{name}-move-{usd}-{'first' if box is None else '5s'}",
                 "seconds": round(time.perf_counter() - began, 3),
                 "nodes": len(movable),
-                "usd_per_hour": round(found.usd_per_hour_after, 4),
-                "lower_bound": round(found.lower_bound_usd_per_hour, 4),
-                "gap": round(found.usd_per_hour_after / found.lower_bound_usd_per_hour - 1, 5),
-                "evictions": found.moved,
-                "moves_least": _moves_least(world, 1.03 * found.lower_bound_usd_per_hour),
+                "usd_per_hour": round(found.figures.usd_per_hour_after, 4),
+                "lower_bound": round(found.figures.lower_bound_usd_per_hour, 4),
+                "gap": round(
+                    found.figures.usd_per_hour_after / found.figures.lower_bound_usd_per_hour - 1, 5
+                ),
+                "evictions": found.figures.moved,
+                "moves_least": _moves_least(world, 1.03 * found.figures.lower_bound_usd_per_hour),
                 "pods": sum(len(s.pods) for s in snapshot.state_nodes),
                 "steps": len(found.steps),
                 "new_nodes": sum(len(step.launched) for step in found.steps),

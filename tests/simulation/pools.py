@@ -8,8 +8,8 @@ from tests.simulation.apiserver import CLAIMS, NODES, Json, is_leaving
 from tests.simulation.rules import KNOWN, Violated
 
 from daiku import commands
-from daiku.disruption import record
-from daiku.disruption.weighing import PATIENCE
+from daiku.disruption import disruption_commands
+from daiku.disruption.progress import PATIENCE
 from daiku.model import labels
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Pools:
     """NodePool -> its budgets over time."""
     gone: dict[str, float] = field(default_factory=dict)
     """Provider id -> when its Node went."""
-    repacks: dict[str, tuple[float, record.Record]] = field(default_factory=dict)
+    repacks: dict[str, tuple[float, disruption_commands.Record]] = field(default_factory=dict)
     """Repacks by their id, each as it was when it was last seen to be under way, and when that was."""
     replaced: int = 0
     """NodeClaims that went for cost and had a replacement made for them."""
@@ -87,7 +87,9 @@ class Pools:
         Prices do not change here, so what was cheaper when it was decided is cheaper still. A node of the move that has
         gone since is counted as well: it was there when it was decided.
         """
-        written = record.parse(claim["metadata"]["annotations"].get(labels.DISRUPTION_COMMAND))
+        written = disruption_commands.parse(
+            claim["metadata"]["annotations"].get(labels.DISRUPTION_COMMAND)
+        )
         if command.reason != "Underutilized" or written is None or not written.replacements:
             return
         self.replaced += 1
@@ -101,7 +103,7 @@ class Pools:
                 f"{', '.join(claims)} at ${before:.4f}/h go for {', '.join(made)} at ${after:.4f}/h",
             )
 
-    def _together(self, written: record.Record) -> list[record.Record]:
+    def _together(self, written: disruption_commands.Record) -> list[disruption_commands.Record]:
         """A move and those that were weighed as one with it.
 
         What repacks lack that are under way at once is bought for all of them, by the one that sends most pods there.
@@ -110,7 +112,9 @@ class Pools:
             return [written]
         now = self.world.clock.seconds
         annotations = (c["metadata"]["annotations"] for c in self.world.api.all(CLAIMS))
-        found = [record.parse(each.get(labels.DISRUPTION_COMMAND)) for each in annotations]
+        found = [
+            disruption_commands.parse(each.get(labels.DISRUPTION_COMMAND)) for each in annotations
+        ]
         self.repacks |= {r.id: (now, r) for r in (*found, written) if r and r.method == "repack"}
         return [r for at, r in self.repacks.values() if now - at < PATIENCE.total_seconds()]
 

@@ -40,7 +40,7 @@ from tests.simulation.story import Story
 from tests.simulation.surges import Surges
 from tests.simulation.volumes import Volumes
 
-from daiku.disruption import joint
+from daiku.disruption import evaluation
 from daiku.model import labels
 from daiku.model.repair import RepairPolicy
 from daiku.runtime import clock as runtime_clock
@@ -386,14 +386,14 @@ def simulated_time(world: World) -> Generator[None]:
         process = world.current
         return world.clock.now(process.offset if process is not None else 0.0)
 
-    before = runtime_clock.now, runtime_clock.monotonic, joint.SEVERAL
+    before = runtime_clock.now, runtime_clock.monotonic, evaluation.SEVERAL
     runtime_clock.now, runtime_clock.monotonic = now, lambda: world.clock.seconds
     # Clusters here are so small that few repacks make several nodes.
-    joint.SEVERAL = 1 + world.seed % 2
+    evaluation.SEVERAL = 1 + world.seed % 2
     try:
         yield
     finally:
-        runtime_clock.now, runtime_clock.monotonic, joint.SEVERAL = before
+        runtime_clock.now, runtime_clock.monotonic, evaluation.SEVERAL = before
 
 
 __all__ = ["History", "Refused", "World"]

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from daiku.comparison import Comparison, Total
-from daiku.disruption.repack import Repack
+from daiku.disruption.global_consolidation import Repack
 from daiku.forecast import Forecast, PlannedNode
 from daiku.report import Unschedulable
 
@@ -41,11 +41,11 @@ def _of_forecast(made: Forecast, seconds: float) -> dict[str, Any]:
 def _repack(found: Repack) -> dict[str, Any]:
     return {
         "usdPerHour": {
-            "before": _usd(found.usd_per_hour_before),
-            "after": _usd(found.usd_per_hour_after),
+            "before": _usd(found.figures.usd_per_hour_before),
+            "after": _usd(found.figures.usd_per_hour_after),
         },
-        "lowerBoundUsdPerHour": _usd(found.lower_bound_usd_per_hour),
-        "podsMoved": found.moved,
+        "lowerBoundUsdPerHour": _usd(found.figures.lower_bound_usd_per_hour),
+        "podsMoved": found.figures.moved,
         "steps": [
             {
                 "nodes": list(step.gone),

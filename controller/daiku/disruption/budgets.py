@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from daiku.model import budget
+from daiku.reason import Reason
 from daiku.state.snapshot import Snapshot
 
 
@@ -53,7 +54,7 @@ class Allowance:
 
 
 def allowance(
-    snapshot: Snapshot, reason: str, now: datetime, marked: Container[str] = ()
+    snapshot: Snapshot, reason: Reason, now: datetime, marked: Container[str] = ()
 ) -> Allowance:
     """What may be taken for `reason` at `now`.
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from daiku import reasons
-from daiku.disruption import cost, record
+from daiku.disruption import disruption_commands, eviction_cost
 from daiku.model import labels, taints
 from daiku.model.condition import find as find_condition
 from daiku.model.node import Node
@@ -22,15 +22,15 @@ from daiku.model.nodeclaim import NodeClaim
 from daiku.model.nodepool import NodePool
 from daiku.model.pdb import Budgets
 from daiku.model.pod import Pod
-from daiku.reason import Reason
+from daiku.reason import NO_REASON, Reason
 from daiku.report import Kept
 from daiku.state.snapshot import Snapshot
 from daiku.state.statenode import StateNode
 from daiku.surge.asks import Asks
 
 _AGAIN: Final = {
-    record.REPLACEMENT_FAILED: timedelta(minutes=10),
-    record.SURGE_STOPPED: timedelta(hours=1),
+    disruption_commands.REPLACEMENT_FAILED: timedelta(minutes=10),
+    disruption_commands.SURGE_STOPPED: timedelta(hours=1),
 }
 """How long a node is left alone after it was let off, by the reason why."""
 _AGAIN_SOON: Final = timedelta(minutes=1)
@@ -48,8 +48,8 @@ class Candidate:
     pool: NodePool
     objection: Kept | None = None
     """What a pod on it has against it; None when none has."""
-    cost: float = cost.NODE
-    """What moving them costs (`disruption.cost`)."""
+    cost: float = eviction_cost.NODE
+    """What moving them costs (`eviction_cost.of_pods`)."""
 
     @property
     def name(self) -> str:
@@ -169,19 +169,43 @@ def _candidate(state_node: StateNode, standing: _Standing) -> Candidate | Kept:
         node=node,
         pool=pool,
         objection=objection(state_node, standing.budgets, standing.now, standing.asks),
-        cost=cost.of_pods(state_node.reschedulable),
+        cost=eviction_cost.of_pods(state_node.reschedulable),
     )
 
 
+def kept_from_consolidation(candidate: Candidate, now: datetime | None) -> tuple[Reason, str]:
+    """Why a node may not be consolidated whatever it would save, as reason and message; both empty when it may.
+
+    Args:
+        candidate: Any, empty or not.
+        now: The time; None to leave aside how long it has been quiet.
+    """
+    pool = candidate.pool
+    due = candidate.state_node.consolidatable_at(pool)
+    if candidate.objection is not None:
+        return candidate.objection.reason, candidate.objection.message
+    if pool.replicas is not None:
+        return reasons.STATIC_NODE_POOL, f"NodePool {pool.meta.name} has a fixed number of nodes"
+    if pool.consolidate_after is None or (now is not None and due is None):
+        return (
+            reasons.CONSOLIDATION_DISABLED,
+            f"NodePool {pool.meta.name} has consolidateAfter Never",
+        )
+    if now is not None and due is not None and due > now:
+        message = f"a pod came or went recently; it may go from {due:%H:%M:%S} UTC on"
+        return reasons.TOO_YOUNG, message
+    return NO_REASON, ""
+
+
 def _why_let_off(claim: NodeClaim) -> str:
-    told = find_condition(claim.conditions, record.CONDITION)
+    told = find_condition(claim.conditions, disruption_commands.CONDITION)
     why = f", {told.reason}: {told.message}" if told is not None else ""
     return f"a disruption was called off{why}"
 
 
 def let_off_until(claim: NodeClaim) -> datetime | None:
     """Until when a node whose disruption was called off is left alone; None when none was."""
-    told = find_condition(claim.conditions, record.CONDITION)
+    told = find_condition(claim.conditions, disruption_commands.CONDITION)
     if told is None or told.status != "False" or told.last_transition is None:
         return None
     return told.last_transition + _AGAIN.get(Reason(told.reason), _AGAIN_SOON)

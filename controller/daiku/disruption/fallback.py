@@ -15,7 +15,7 @@ from typing import Final
 
 from daiku import reasons
 from daiku.disruption.candidates import Candidate
-from daiku.disruption.moves import Move
+from daiku.disruption.disruption_commands import Move
 from daiku.model import labels
 from daiku.model.condition import find
 from daiku.model.instance_type import Catalogue

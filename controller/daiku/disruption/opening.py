@@ -9,14 +9,14 @@ seconds longer than it would have; so this is done only for repacks that pay for
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from daiku.commands import PatchNode
-from daiku.disruption import payback, record
-from daiku.disruption.ground import Ground
-from daiku.disruption.moves import Move
+from daiku.commands import Command, PatchNode
+from daiku.disruption import disruption_commands, eviction_cost
+from daiku.disruption.context import DisruptionContext, MethodResult
+from daiku.disruption.disruption_commands import Move
 from daiku.model import condition, resources, taints
 from daiku.model.node import Node
 from daiku.model.nodeclaim import NodeClaim
@@ -43,21 +43,14 @@ _PLAIN: Final = frozenset(
 """Resources that every kubelet reports."""
 
 
-@dataclass(slots=True)
-class Opening:
-    """Which nodes open now, and when to look at the others again."""
-
-    commands: list[PatchNode] = field(default_factory=list[PatchNode])
-    wakes: list[datetime] = field(default_factory=list[datetime])
-
-
-def may_wait(nodes: Sequence[StateNode], ground: Ground) -> bool:
+def may_wait(nodes: Sequence[StateNode], context: DisruptionContext) -> bool:
     """Whether the pods of these nodes may be made to wait until new nodes open for them."""
-    pools = {s.nodepool: ground.snapshot.node_pool(s.nodepool) for s in nodes}
-    if not all(pool is not None and payback.horizon(pool) for pool in pools.values()):
+    pools = {s.nodepool: context.snapshot.node_pool(s.nodepool) for s in nodes}
+    if not all(pool is not None and eviction_cost.horizon(pool) for pool in pools.values()):
         return False
     # Nobody shall lose its place to a pod that waits only because its node is closed.
-    least = ground.least_priority()
+    running = (pod.priority for s in context.snapshot.state_nodes for pod in s.reschedulable)
+    least = min(running, default=0)
     return all(pod.priority <= least for s in nodes for pod in s.reschedulable)
 
 
@@ -69,34 +62,34 @@ def is_plain(node: NewNode) -> bool:
     return not node.pool.template.startup_taints and _PLAIN.issuperset(node.requests)
 
 
-def plan(ground: Ground) -> Opening:
+def plan(context: DisruptionContext) -> MethodResult:
     """Open what need not be closed any longer: all at once, when all who wait for it have been nominated.
 
     Whenever a node opens, kube-scheduler tries all pods that wait; before 1.35 it takes the nominations off those whose
     node is still closed, and each that it tried in vain it puts off for longer.
     """
-    awaiting = [s for s in ground.snapshot.state_nodes if s.is_awaiting]
+    awaiting = [s for s in context.snapshot.state_nodes if s.is_awaiting]
     if not awaiting:
-        return Opening()
-    quiet, by_id = _quiet_at(awaiting, ground), {move.record.id: move for move in ground.moves}
-    closed = [c for s in awaiting if (c := _closed(s, by_id, quiet, ground))]
-    at = max((each.at for each in closed if each.together), default=ground.now)
+        return MethodResult()
+    quiet, by_id = _quiet_at(awaiting, context), {move.record.id: move for move in context.moves}
+    closed = [c for s in awaiting if (c := _closed(s, by_id, quiet, context))]
+    at = max((each.at for each in closed if each.together), default=context.now)
     opens = [min(at, each.late) if each.together else each.at for each in closed]
-    wakes = [moment for moment in opens if moment > ground.now]
-    due = [c for c, moment in zip(closed, opens, strict=True) if moment <= ground.now]
-    patient = [c for c in due if ground.now < min(at + NOMINATING, c.late)]
-    nominations = [
+    wakes = [moment for moment in opens if moment > context.now]
+    due = [c for c, moment in zip(closed, opens, strict=True) if moment <= context.now]
+    patient = [c for c in due if context.now < min(at + NOMINATING, c.late)]
+    nominations: list[Command] = [
         PatchNode(name=c.node.meta.name, resource_version=c.node.meta.resource_version, nominates=p)
         for c in patient
-        if (p := nominating.guests(c.node, c.claim, ground.snapshot))
+        if (p := nominating.guests(c.node, c.claim, context.snapshot))
     ]
     # Those who were nominated a moment ago may have been tried just then, and lose it again.
-    holds = ground.snapshot.holds
+    holds = context.snapshot.holds
     fresh = [holds[key] for c in patient if (key := f"Node/{c.node.meta.name}") in holds]
     if nominations or fresh:
         wakes += [hold.until for hold in fresh if hold.until is not None]
-        return Opening(nominations, [*wakes, at + NOMINATING])
-    return Opening([_opened(each.node) for each in due], wakes)
+        return MethodResult(commands=nominations, wakes=[*wakes, at + NOMINATING])
+    return MethodResult(commands=[_opened(each.node) for each in due], wakes=wakes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,27 +107,27 @@ class _Closed:
 
 
 def _closed(
-    state_node: StateNode, by_id: Mapping[str, Move], quiet: datetime, ground: Ground
+    state_node: StateNode, by_id: Mapping[str, Move], quiet: datetime, context: DisruptionContext
 ) -> _Closed | None:
     """What is known of a closed node; None for one that is not there or does not stay."""
     node, claim = state_node.node, state_node.claim
     if node is None or claim is None or state_node.is_leaving:
         return None
-    written = record.read(claim)
+    written = disruption_commands.read(claim)
     move = by_id.get(written.id) if written is not None else None
     ready = condition.find(claim.conditions, "Initialized")
     since = ready.last_transition if ready is not None and ready.status == "True" else None
-    most = (since or ground.now) + CLOSED_MOST
+    most = (since or context.now) + CLOSED_MOST
     if move is None:
         # Called off, or over.
         return _Closed(node=node, claim=claim, at=min(quiet, most), late=most)
     if move.record.surged or move.staying:
         # What is surged waits for it while the old pods stay.
-        at = ground.now if move.record.surged else most
+        at = context.now if move.record.surged else most
         return _Closed(node=node, claim=claim, at=at, late=most, together=False)
-    began = _began(move, ground)
+    began = _began(move, context)
     at = began + PATIENCE
-    if not _is_expected(claim, move, ground):
+    if not _is_expected(claim, move, context):
         at = min(max(quiet, began + REST), at)
     return _Closed(node=node, claim=claim, at=at, late=began + OPEN_AFTER)
 
@@ -148,35 +141,37 @@ def _opened(node: Node) -> PatchNode:
     )
 
 
-def _began(move: Move, ground: Ground) -> datetime:
+def _began(move: Move, context: DisruptionContext) -> datetime:
     """When the first of its nodes began to go."""
     claims = (s.claim for s in move.members if s.is_leaving)
-    return min((c.meta.deleted or ground.now for c in claims if c is not None), default=ground.now)
+    return min(
+        (c.meta.deleted or context.now for c in claims if c is not None), default=context.now
+    )
 
 
-def _is_expected(claim: NodeClaim, move: Move, ground: Ground) -> bool:
+def _is_expected(claim: NodeClaim, move: Move, context: DisruptionContext) -> bool:
     """Whether a pod that is to come has not been evicted yet; of any, when nobody knows who is to come."""
     running = {
         p.meta.key: True for s in move.members for p in s.reschedulable if p.meta.deleted is None
     }
-    kept = ground.snapshot.places.get(claim.meta.name)
+    kept = context.snapshot.places.get(claim.meta.name)
     return bool(running) if kept is None else any(pod.meta.key in running for pod in kept)
 
 
-def _quiet_at(awaiting: Sequence[StateNode], ground: Ground) -> datetime:
+def _quiet_at(awaiting: Sequence[StateNode], context: DisruptionContext) -> datetime:
     """When all who wait for these nodes are there, and kube-scheduler has looked at them, or one has waited too long.
 
     Whom it has not looked at cannot be nominated yet, and would go wherever there is room.
     """
     names = {name: True for s in awaiting for name in (s.claim_name, s.name)}
-    nominations = ground.snapshot.nominations
+    nominations = context.snapshot.nominations
     waiting = [
         pod
-        for pod in ground.snapshot.waiting
+        for pod in context.snapshot.waiting
         if pod.meta.key in nominations and nominations[pod.meta.key].target in names
     ]
     born = [pod.meta.created for pod in waiting if pod.meta.created is not None]
     if not born:
-        return ground.now
+        return context.now
     most = min(born) + PATIENCE
     return min(max(born) + QUIET, most) if all(pod.unschedulable for pod in waiting) else most

@@ -14,12 +14,12 @@ Source: kubernetes.io/docs/concepts/workloads/controllers/replicaset, pod deleti
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 from zlib import crc32
 
 from daiku.commands import PatchPod
+from daiku.disruption.context import MethodResult
 from daiku.model import labels, memo, waking
 from daiku.model.pod import Pod
 from daiku.state.asking import Asking
@@ -37,20 +37,12 @@ _AGAIN: Final = timedelta(seconds=1)
 """When the next are written, if nothing happens before."""
 
 
-@dataclass(slots=True)
-class ScaleIn:
-    """Pods whose deletion cost is to be written."""
-
-    commands: list[PatchPod] = field(default_factory=list[PatchPod])
-    wakes: list[datetime] = field(default_factory=list[datetime])
-
-
-def plan(snapshot: Snapshot, now: datetime) -> ScaleIn:
+def plan(snapshot: Snapshot, now: datetime) -> MethodResult:
     """Have pods given up with the others on their nodes where that is asked, and as before where it is no more."""
     # Evictions that a budget refuses rest under the same keys, for as long as it does.
     busy = sum(h.until is None and key.startswith("Pod/") for key, h in snapshot.holds.items())
     room = max(0, AT_ONCE - busy)
-    made = ScaleIn()
+    made = MethodResult()
     for pod, wanted in _unwritten(snapshot):
         if f"Pod/{pod.meta.key}" in snapshot.holds:
             continue

@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Final
 
 from daiku import reasons
-from daiku.commands import Announce
-from daiku.disruption import balanced, marks
-from daiku.disruption.candidates import Candidate
-from daiku.disruption.ground import Ground
+from daiku.commands import Announce, Command
+from daiku.disruption import disruption_commands, evaluation
+from daiku.disruption.context import DisruptionContext, MethodResult
 from daiku.model import labels, resources, taints
 from daiku.model.pod import Pod
 from daiku.report import Kept, Look, Proposal
@@ -29,6 +28,8 @@ _REASONS: Final = frozenset(
     }
 )  # fmt: skip
 """Of what is said of kept nodes, what blocks a disruption that would be possible otherwise."""
+_NOT_WORTH_IT: Final = frozenset({reasons.UNCONSOLIDATABLE, reasons.DRY_RUN})
+"""What is said under its own reason."""
 _BUDGET: Final = reasons.BUDGET
 _MOST: Final = 20
 """Nodes per tick that are told; the others are told by the ticks that follow."""
@@ -36,59 +37,60 @@ _AGAIN: Final = timedelta(minutes=15)
 """What has been said is said again after this long."""
 
 
-def blocked(kept: Sequence[Kept], ground: Ground) -> tuple[list[Announce], dict[str, Look]]:
-    """What is news about nodes that are blocked, and what has been told by now, if that is anything."""
-    before = ground.snapshot.looks.get(LOOK)
-    is_old = before is None or ground.now - before.at >= _AGAIN
+def blocked(kept: Sequence[Kept], context: DisruptionContext) -> MethodResult:
+    """What is news about nodes that are blocked or not worth it, and what has been told by now, if that is more."""
+    before = context.snapshot.looks.get(LOOK)
+    is_old = before is None or context.now - before.at >= _AGAIN
     told = {} if before is None or is_old else {(k.node_claim, k.message): k for k in before.kept}
-    concerned = [k for k in kept if k.reason in _REASONS or k.reason == _BUDGET]
-    pods = dict(_bounded(ground))
+    concerned = [k for k in kept if k.reason in _REASONS | _NOT_WORTH_IT or k.reason == _BUDGET]
+    pods = dict(_bounded(context))
     concerned += pods
     if not concerned and (before is None or not before.kept):
-        return [], {}
+        return MethodResult()
     there = {(k.node_claim, k.message): k for k in concerned}
     news = [k for key, k in there.items() if key not in told][:_MOST]
     # What is not so any more is forgotten, so that it is news when it comes back.
     known = [k for key, k in told.items() if key in there]
-    at = ground.now if before is None or is_old else before.at
+    at = context.now if before is None or is_old else before.at
     look = Look(at=at, changes=-1, kept=(*known, *news), complete=True)
-    said = [_to_pod(each, pods[each]) for each in news if each in pods]
-    return [*said, *_say([each for each in news if each not in pods], ground)], {LOOK: look}
+    said: list[Command] = [_to_pod(each, pods[each]) for each in news if each in pods]
+    said += _say([each for each in news if each not in pods], context)
+    return MethodResult(commands=said, looks={LOOK: look} if look != before else {})
 
 
 def approved(
-    proposal: Proposal, members: Sequence[Candidate], ground: Ground
+    proposal: Proposal, nodes: Sequence[StateNode], context: DisruptionContext
 ) -> Iterator[Announce]:
     """Tell why a move is worth it for NodePools of policy Balanced: one node's itself, else the NodePool.
 
     Source: Karpenter's ConsolidationApproved.
     """
-    for each in balanced.scores(members, proposal.saves_usd_per_hour, ground):
-        if len(members) == 1:
-            yield from marks.announce(members[0].state_node, APPROVED, str(each))
+    for each in evaluation.scores(nodes, proposal.saves_usd_per_hour, context):
+        if len(nodes) == 1:
+            yield from disruption_commands.announce(nodes[0], APPROVED, each.comparison)
             continue
-        pool = ground.snapshot.node_pool(each.pool)
+        pool = context.snapshot.node_pool(each.pool)
         if pool is not None:
             yield Announce.on(
-                "NodePool", pool.meta, type_="Normal", reason=APPROVED, message=str(each)
+                "NodePool", pool.meta, type_="Normal", reason=APPROVED, message=each.comparison
             )
 
 
-def _bounded(ground: Ground) -> Iterator[tuple[Kept, Pod]]:
+def _bounded(context: DisruptionContext) -> Iterator[tuple[Kept, Pod]]:
     """What there is to say of pods that want to be left alone for a time, each with its pod."""
-    for state_node in ground.snapshot.state_nodes:
+    for state_node in context.snapshot.state_nodes:
         for pod in state_node.bounded if state_node.claim is not None else ():
             until, wish = pod.protected_until(), pod.meta.annotations[labels.DO_NOT_DISRUPT]
             about = f"pod {pod.meta.key}: "
             if until is None:
                 reason = reasons.INVALID_DO_NOT_DISRUPT
                 about += f"{labels.DO_NOT_DISRUPT} {wish!r} is neither true nor a duration such as 30m; ignored"
-            elif ground.now < until:
+            elif context.now < until:
                 reason = reasons.DO_NOT_DISRUPT_UNTIL
                 about += (
                     f"the {wish} of its {labels.DO_NOT_DISRUPT} end at {until:%Y-%m-%dT%H:%M:%SZ}"
                 )
-            elif ground.now < until + _AGAIN:
+            elif context.now < until + _AGAIN:
                 reason = reasons.DO_NOT_DISRUPT_OVER
                 about += f"the {wish} of its {labels.DO_NOT_DISRUPT} are over, it may be disrupted"
             else:
@@ -101,18 +103,21 @@ def _to_pod(told: Kept, pod: Pod) -> Announce:
     return Announce.on("Pod", pod.meta, type_=kind, reason=told.reason, message=told.message)
 
 
-def _say(news: Sequence[Kept], ground: Ground) -> Iterator[Announce]:
+def _say(news: Sequence[Kept], context: DisruptionContext) -> Iterator[Announce]:
     pools: dict[str, str] = {}
     for each in news:
-        state_node = ground.snapshot.by_name.get(each.node_claim)
+        state_node = context.snapshot.by_name.get(each.node_claim)
         if state_node is None:
             continue
         if each.reason == _BUDGET:
             pools.setdefault(state_node.nodepool, each.message)
+        elif each.reason in _NOT_WORTH_IT:
+            message = f"{each.message}{apart(state_node, context.snapshot)}"
+            yield from disruption_commands.announce(state_node, each.reason, message)
         else:
-            yield from marks.announce(state_node, BLOCKED, each.message)
+            yield from disruption_commands.announce(state_node, BLOCKED, each.message)
     for name, message in pools.items():
-        pool = ground.snapshot.node_pool(name)
+        pool = context.snapshot.node_pool(name)
         if pool is not None:
             yield Announce.on(
                 "NodePool", pool.meta, type_="Normal", reason=BLOCKED, message=message

@@ -119,7 +119,7 @@ def landed(
     if asked.topology is not None:
         return None
     nodes = [snapshot.by_name[name] for name in asked.nodes.names]
-    is_open = [not s.is_awaiting and not _is_to_await(s) for s in nodes]
+    is_open = [not s.is_closed for s in nodes]
     question = landing.of(
         asked.resources,
         free=asked.nodes.free,
@@ -138,16 +138,6 @@ def landed(
         np.array(is_open, dtype=np.bool_),
     )
     return found
-
-
-def _is_to_await(state_node: StateNode) -> bool:
-    """Whether it comes up closed for pods that move."""
-    claim = state_node.claim
-    return (
-        claim is not None
-        and labels.AWAITING_PODS in claim.meta.annotations
-        and not state_node.is_initialized
-    )
 
 
 def _kin(asked: Problem, pods: Sequence[Pod], nodes: Sequence[StateNode]) -> Ints:

@@ -12,7 +12,7 @@ from typing import Final
 
 from daiku import reasons
 from daiku.commands import Announce, Command, CreateNodeClaim
-from daiku.model import labels, resources
+from daiku.model import resources
 from daiku.model.instance_type import Catalogue
 from daiku.model.pod import Pod
 from daiku.provisioning import batching, leaving, nominations
@@ -201,9 +201,7 @@ def _with_landed(
 def _is_free(target: str | None, snapshot: Snapshot) -> bool:
     """Whether nothing keeps kube-scheduler from putting a pod elsewhere than on `target`."""
     state_node = snapshot.by_name.get(target or "")
-    return state_node is not None and not (
-        state_node.claim is not None and labels.AWAITING_PODS in state_node.claim.meta.annotations
-    )
+    return state_node is not None and not state_node.is_closed
 
 
 def _due_at(

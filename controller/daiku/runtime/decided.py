@@ -15,7 +15,7 @@ from daiku import reasons
 from daiku.api import decisions
 from daiku.api.decisions import Decisions, Failing, KeptNode, Resting, UnderWay
 from daiku.commands import Announce, DeleteNodeClaim, PatchNodeClaim
-from daiku.disruption import consolidation, record
+from daiku.disruption import consolidation, disruption_commands
 from daiku.disruption.plan import REST
 from daiku.model import labels
 from daiku.report import Kept, Look, Report, Unschedulable
@@ -186,7 +186,9 @@ def _going(plan: Plan) -> dict[str, str]:
         if isinstance(command, DeleteNodeClaim):
             going.setdefault(command.name, f"{command.reason}: now")
         elif isinstance(command, PatchNodeClaim):
-            written = record.parse((command.annotations or {}).get(labels.DISRUPTION_COMMAND))
+            written = disruption_commands.parse(
+                (command.annotations or {}).get(labels.DISRUPTION_COMMAND)
+            )
             if written is not None:
                 going.setdefault(command.name, f"{written.reason}: its turn has come")
     return going

@@ -13,8 +13,8 @@ from datetime import timedelta
 from typing import Final
 
 from daiku import commands, reasons
-from daiku.disruption import record
-from daiku.disruption.record import Record
+from daiku.disruption import disruption_commands
+from daiku.disruption.disruption_commands import Record
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
 from daiku.reason import Reason, label
@@ -80,7 +80,7 @@ class DisruptionGauges:
         """Count what a command that was carried out means."""
         match command:
             case commands.CreateNodeClaim():
-                written = record.read(command.node_claim)
+                written = disruption_commands.read(command.node_claim)
                 if written is not None:
                     self._decided(written, "replace")
             case commands.DeleteNodeClaim():
@@ -102,7 +102,7 @@ class DisruptionGauges:
         claim = state_node.claim
         if claim is None or claim.meta.uid != command.uid:
             return
-        written = record.read(claim)
+        written = disruption_commands.read(claim)
         if written is None or written.reason != command.reason:
             return
         moved = len(state_node.reschedulable)

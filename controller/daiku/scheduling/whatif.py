@@ -79,7 +79,6 @@ class WhatIf:
         new_nodes_most: int | None = None,
         below_usd_per_hour: float | None = None,
         closed: frozenset[str] = frozenset(),
-        slack: float = 0.0,
         landed: bool = False,
     ) -> Outcome:
         """Where the reschedulable pods of the nodes would go.
@@ -92,7 +91,6 @@ class WhatIf:
                 comes of them. With it a new node is of one capacity type only, so that a shortage of spot makes the
                 launch fail and does not buy something dearer.
             closed: Other nodes that shall take no pod.
-            slack: Share by which pods are taken for larger than they are, for what will not be filled.
             landed: Whether room on nodes that are open is filled as kube-scheduler does it, and not as well as can be,
                 where no pod minds company.
 
@@ -106,8 +104,6 @@ class WhatIf:
         if moved:
             rows, shut, homes = self._asking(gone, moved, closed, landed=landed)
             asked = editing.edited(self.whole, rows, closed=shut, gone=positions)
-            if slack:
-                asked = replace(asked, requests=(asked.requests * (1 + slack)).astype(np.int64))
             solved = solver.solve(
                 asked,
                 per_node_usd_per_hour=self.settings.per_node_cost_usd_per_hour,

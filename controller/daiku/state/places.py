@@ -105,6 +105,4 @@ def _kin(pod: Pod) -> _Kin:
 
 def _is_closed(state_node: StateNode | None) -> bool:
     """Whether pods cannot come to it yet, and may some day."""
-    if state_node is None or state_node.is_leaving:
-        return False
-    return state_node.is_awaiting or not state_node.is_registered
+    return state_node is not None and state_node.is_closed and not state_node.is_leaving

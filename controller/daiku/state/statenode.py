@@ -94,6 +94,13 @@ class StateNode:
         return self.node is not None and taints.includes(self.node.taints, taints.AWAITING_PODS)
 
     @cached_property
+    def is_closed(self) -> bool:
+        """It takes only the pods that it was made for: it is kept closed for them, or will come up closed."""
+        if self.claim is None or labels.AWAITING_PODS not in self.claim.meta.annotations:
+            return self.is_awaiting
+        return self.is_awaiting or not self.is_registered
+
+    @cached_property
     def is_deleting(self) -> bool:
         """It is on its way out, and counts no more."""
         if self.claim is not None and (

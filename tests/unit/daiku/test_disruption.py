@@ -9,7 +9,7 @@ from tests.build import NOW
 
 from daiku.commands import PatchNodeClaim
 from daiku.disruption import plan
-from daiku.disruption.plan import Disruption
+from daiku.disruption.context import MethodResult
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.budget import Budget
@@ -27,13 +27,13 @@ APP = {"app": "web"}
 
 def disrupt(
     *objects: Object, placements: dict[str, str] | None = None, pool: Object | None = None
-) -> Disruption:
+) -> MethodResult:
     cluster = build.cluster(*objects, pool or build.node_pool(), build.node_class())
     snapshot = cluster.snapshot(LATER)
     return plan.plan(snapshot, build.catalogue(), Settings(), placements or {}, LATER)
 
 
-def begun(made: Disruption) -> list[str]:
+def begun(made: MethodResult) -> list[str]:
     """NodeClaims on which a disruption is written down."""
     return [
         c.name
@@ -169,7 +169,7 @@ def test_a_pod_that_left_makes_the_node_young_again() -> None:
 def test_a_node_that_is_going_is_no_candidate() -> None:
     claim = build.node_claim(deleted=NOW)
 
-    assert disrupt(claim, build.node(claim=claim)) == Disruption()
+    assert disrupt(claim, build.node(claim=claim)) == MethodResult()
 
 
 @pytest.mark.parametrize(

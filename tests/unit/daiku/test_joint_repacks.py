@@ -10,9 +10,9 @@ from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, allows, settled
 
 from daiku.commands import DeleteNodeClaim, PatchNode, PatchNodeClaim
-from daiku.disruption import joint, moves, progress, record
-from daiku.disruption.ground import Ground
-from daiku.disruption.record import Record
+from daiku.disruption import disruption_commands, progress
+from daiku.disruption.context import DisruptionContext
+from daiku.disruption.disruption_commands import Record
 from daiku.events import Done, Object
 from daiku.model import labels
 from daiku.model.condition import Condition
@@ -89,7 +89,7 @@ def test_all_nodes_that_are_repacked_together_go_at_once(is_written: bool) -> No
 
 def written(made: Moving) -> list[tuple[str, Record]]:
     """NodeClaims that take part in moves, and what is written on them."""
-    found = ((claim.meta.name, record.read(claim)) for claim in made.all(NodeClaim))
+    found = ((claim.meta.name, disruption_commands.read(claim)) for claim in made.all(NodeClaim))
     return [(name, told) for name, told in found if told is not None]
 
 
@@ -133,19 +133,19 @@ def claim_of(name: str, pool: str, id_: str, *made: str, member: str = "") -> No
     told = Record(
         id=id_, reason="Underutilized", method="repack", claims=(member or name,), replacements=made
     )
-    notes = {labels.DISRUPTION_COMMAND: record.write(told)}
-    said = Condition(type=record.CONDITION, status="True", last_transition=build.NOW)
+    notes = {labels.DISRUPTION_COMMAND: disruption_commands.write(told)}
+    said = Condition(type=disruption_commands.CONDITION, status="True", last_transition=build.NOW)
     found = build.node_claim(name, pool=pool, annotations=notes)
     return replace(found, conditions=(*found.conditions, said))
 
 
-def ground_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> Ground:
-    return Ground(
+def context_of(snapshot: Snapshot, catalogue: Catalogue | None = None) -> DisruptionContext:
+    return DisruptionContext(
         snapshot=snapshot,
         catalogue=catalogue or build.catalogue(),
         settings=Settings(),
         placements={},
-        moves=tuple(moves.under_way(snapshot)),
+        moves=tuple(disruption_commands.under_way(snapshot)),
         now=snapshot.at,
     )
 
@@ -164,7 +164,7 @@ def test_no_node_goes_before_those_that_were_decided_with_it_keep_pods_away(
     cluster = build.cluster(first, second, *nodes, *pools, build.node_class())
     snapshot = cluster.snapshot(build.NOW + timedelta(seconds=after))
 
-    commands = progress.plan(ground_of(snapshot)).commands
+    commands = progress.plan(context_of(snapshot)).commands
 
     assert ("first" in [c.name for c in commands if isinstance(c, DeleteNodeClaim)]) == goes
     assert "node-second" in [c.name for c in commands if isinstance(c, PatchNode)]
@@ -178,7 +178,7 @@ def test_a_replacement_that_comes_up_is_waited_for_by_its_own_pool_only_and_not_
 
     def pools(after: timedelta) -> frozenset[str]:
         snapshot = cluster.snapshot(build.NOW)
-        return joint.growing(replace(ground_of(snapshot), now=build.NOW + after))
+        return progress.growing(replace(context_of(snapshot), now=build.NOW + after))
 
     assert pools(timedelta(minutes=1)) == {"a"}
     assert pools(timedelta(minutes=6)) == frozenset()

@@ -311,7 +311,6 @@ def test_a_pool_that_cannot_replace_its_nodes_holds_up_no_other() -> None:
 
 def test_pools_are_looked_at_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daiku.disruption.consolidation.TRIALS_MOST", 2)
-    monkeypatch.setattr("daiku.disruption.consolidation.TOGETHER_MOST", 1)
     mine = {labels.NODEPOOL: "default"}
     many = [
         thing

@@ -12,7 +12,7 @@ from tests.unit.daiku.test_repack_moves import OLD, allows, one_with_room, settl
 
 from daiku.cloud.provider import Instance
 from daiku.commands import Command, Evict, PatchNode, PodRef
-from daiku.disruption import opening, payback
+from daiku.disruption import eviction_cost, opening
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.node import Node
@@ -225,7 +225,7 @@ def of_priority(*priorities: int) -> list[Object]:
 
 def free_of_charge() -> NodePool:
     pool = allows("100%")
-    return replace(pool, meta=replace(pool.meta, annotations={payback.HORIZON: "0"}))
+    return replace(pool, meta=replace(pool.meta, annotations={eviction_cost.HORIZON: "0"}))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_pod_of_an_owner_takes_the_place_of_one_that_asked_for_the_same() -> N
 def test_a_node_on_which_a_device_plugin_has_to_run_first_is_not_kept_closed() -> None:
     pool = build.node_pool(consolidate_after=timedelta(minutes=5))
     together, snapshot = one_with_room(pool, others=1, came=build.NOW + timedelta(minutes=14))
-    (node,) = together.weigh((snapshot.by_name["default-00000"],)).new_nodes
+    (node,) = together.evaluate((snapshot.by_name["default-00000"],), "repack").new_nodes
 
     assert opening.is_plain(node)
     assert not opening.is_plain(replace(node, requests={**node.requests, "nvidia.com/gpu": 1}))

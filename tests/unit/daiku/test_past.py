@@ -8,7 +8,7 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.disruption import loops, payback
+from daiku.disruption import eviction_cost, loops
 from daiku.model import labels
 from daiku.model.budget import Budget
 from daiku.model.condition import Condition
@@ -134,7 +134,7 @@ def test_moving_a_pod_again_has_a_price_that_falls_and_no_ban() -> None:
 
 
 def test_where_moves_are_free_a_pod_may_be_moved_again_at_once() -> None:
-    made = half_full(**{payback.HORIZON: "0"})
+    made = half_full(**{eviction_cost.HORIZON: "0"})
     made.run(120)
     moved = made.evicted
     first = next(p for p in made.all(Pod) if p.meta.name.startswith("again"))

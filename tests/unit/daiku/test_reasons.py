@@ -55,7 +55,7 @@ READ = {
     "api/decisions.py": "the answer of a controller",
     "cloud/aws/status.py": "AWS's codes, and names of our errors, which the table has",
     "disruption/candidates.py": "the condition DisruptionReason of a NodeClaim",
-    "disruption/record.py": "the annotation of a NodeClaim",
+    "disruption/disruption_commands.py": "the annotation of a NodeClaim",
     "lifecycle/interruption.py": "the kind of a warning, which is the reason of the deletion",
     "model/interruption.py": "the kind of a warning, which is the reason of the deletion",
     "state/readiness.py": "the condition Ready of a node class",

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from tests import build
 
-from daiku.disruption import candidates, payback, repack
-from daiku.disruption.repack import Repack
+from daiku.disruption import candidates, eviction_cost, global_consolidation
+from daiku.disruption.global_consolidation import Repack
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.nodepool import NodePool
@@ -32,7 +32,7 @@ def machine(name: str, of: str = "large") -> list[Object]:
 
 def with_horizon(asked: str, **fields: object) -> NodePool:
     pool = build.node_pool(**fields)  # pyright: ignore[reportArgumentType]
-    return replace(pool, meta=replace(pool.meta, annotations={payback.HORIZON: asked}))
+    return replace(pool, meta=replace(pool.meta, annotations={eviction_cost.HORIZON: asked}))
 
 
 def snapshot_of(*objects: Object, pool: NodePool | None = None) -> Snapshot:
@@ -43,7 +43,9 @@ def snapshot_of(*objects: Object, pool: NodePool | None = None) -> Snapshot:
 def found(snapshot: Snapshot) -> Repack:
     world = whatif.prepare(snapshot, CATALOGUE, Settings(), {})
     may_go, _ = candidates.find(snapshot, {}, {}, LATER)
-    return repack.search(world, payback.movable(may_go, world, snapshot, LATER))
+    return global_consolidation.search(
+        world, global_consolidation.movable(may_go, world, snapshot, LATER)
+    )
 
 
 def thin(nodes: int, cpu: str = "1") -> list[Object]:
@@ -58,9 +60,9 @@ def thin(nodes: int, cpu: str = "1") -> list[Object]:
 def test_many_half_empty_nodes_become_few() -> None:
     answer = found(snapshot_of(*thin(6)))
 
-    assert answer.usd_per_hour_before == pytest.approx(6 * 0.38)
-    assert answer.usd_per_hour_after <= 1.3 * answer.lower_bound_usd_per_hour
-    assert answer.usd_per_hour_after >= answer.lower_bound_usd_per_hour - 1e-9
+    assert answer.figures.usd_per_hour_before == pytest.approx(6 * 0.38)
+    assert answer.figures.usd_per_hour_after <= 1.3 * answer.figures.lower_bound_usd_per_hour
+    assert answer.figures.usd_per_hour_after >= answer.figures.lower_bound_usd_per_hour - 1e-9
 
 
 def test_a_packing_that_is_good_already_is_left_alone() -> None:
@@ -85,7 +87,7 @@ def test_every_step_saves_and_moves_each_pod_to_a_place_that_is_there_by_then() 
         moved += step.moves
     placed_new = [p for step in answer.steps for node in step.launched for p in node.pods]
     assert len(gone) == len({*gone})
-    assert len(moved) == len({*moved}) == answer.moved
+    assert len(moved) == len({*moved}) == answer.figures.moved
     assert {*placed_new} <= {*moved}
 
 
@@ -99,7 +101,9 @@ def test_nothing_moves_when_it_costs_more_than_it_saves_in_the_horizon() -> None
 def test_moving_a_pod_again_that_was_moved_a_moment_ago_costs_up_to_four_times_as_much() -> None:
     pod = build.pod("web", node="node-n0")
     world = whatif.prepare(snapshot_of(*machine("n0"), pod), CATALOGUE, Settings(), {})
-    costs = [payback.Costs(world, {}, {}, lambda _pod, f=f: f).of(pod) for f in (0.0, 0.5, 1.0)]
+    costs = [
+        eviction_cost.Costs(world, {}, {}, lambda _pod, f=f: f).of(pod) for f in (0.0, 0.5, 1.0)
+    ]
 
     assert costs == pytest.approx([costs[0], 2.5 * costs[0], 4 * costs[0]])
 
@@ -114,7 +118,7 @@ def test_moving_a_pod_again_that_was_moved_a_moment_ago_costs_up_to_four_times_a
     ids=["WhenEmpty", "Never", "static"],
 )
 def test_pools_that_forbid_consolidation_are_not_repacked(pool: NodePool) -> None:
-    assert found(snapshot_of(*thin(4), pool=pool)).considered == 0
+    assert found(snapshot_of(*thin(4), pool=pool)).figures.considered == 0
 
 
 def test_the_same_snapshot_gives_the_same_answer() -> None:
@@ -126,7 +130,7 @@ def test_the_same_snapshot_gives_the_same_answer() -> None:
 
 @pytest.mark.parametrize(("annotation", "hours"), [("", 1), ("0", 0), ("30m", 0.5), ("a while", 1)])
 def test_the_horizon_is_what_the_pool_says_or_an_hour(annotation: str, hours: float) -> None:
-    assert payback.horizon(with_horizon(annotation)) == timedelta(hours=hours)
+    assert eviction_cost.horizon(with_horizon(annotation)) == timedelta(hours=hours)
 
 
 def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() -> None:
@@ -134,15 +138,17 @@ def test_a_single_replica_a_dear_pod_and_an_important_one_cost_more_to_move() ->
     dear = build.pod("dear", node="node-n0", annotations={labels.POD_DELETION_COST: str(2**27)})
     world = whatif.prepare(snapshot_of(*machine("n0"), plain, dear), CATALOGUE, Settings(), {})
 
-    many = payback.Costs(world, {"uid-owner": 1000}, {})
-    single = payback.Costs(world, {"uid-owner": 1}, {})
+    many = eviction_cost.Costs(world, {"uid-owner": 1000}, {})
+    single = eviction_cost.Costs(world, {"uid-owner": 1}, {})
 
     assert many.of(dear) == pytest.approx(2 * many.of(plain))
     assert single.of(plain) == pytest.approx(10 * many.of(plain), rel=0.01)
-    quick = payback.Costs(world, {"uid-owner": 1}, {"uid-owner": timedelta(seconds=20)})
+    quick = eviction_cost.Costs(world, {"uid-owner": 1}, {"uid-owner": timedelta(seconds=20)})
     assert quick.of(plain) == pytest.approx(single.of(plain) * 140 / 180)
-    assert payback.weight(replace(plain, priority=2**25)) == 2.0
-    assert payback.weight(build.pod(annotations={labels.POD_DELETION_COST: "nan"})) == 1.0
+    assert eviction_cost.of_eviction(replace(plain, priority=2**25)) == 2.0
+    assert (
+        eviction_cost.of_eviction(build.pod(annotations={labels.POD_DELETION_COST: "nan"})) == 1.0
+    )
 
 
 def test_how_long_a_workload_takes_to_be_ready_is_seen_on_the_middle_one_of_its_pods() -> None:
@@ -157,6 +163,6 @@ def test_how_long_a_workload_takes_to_be_ready_is_seen_on_the_middle_one_of_its_
     ]
     unready = replace(build.pod("starting", node="node-n0", cpu="100m"), ready_since=None)
 
-    assert payback.starts(snapshot_of(*machine("n0"), *there, unready)) == {
+    assert eviction_cost.starts(snapshot_of(*machine("n0"), *there, unready)) == {
         "uid-owner": timedelta(seconds=30)
     }

@@ -15,7 +15,7 @@ from tests.unit.daiku.moving_world import Moving, running, world
 
 from daiku import commands
 from daiku.commands import Command
-from daiku.disruption import record
+from daiku.disruption import disruption_commands
 from daiku.events import Object
 from daiku.model.budget import Budget
 from daiku.model.node import Node
@@ -67,7 +67,7 @@ def budget_closes(made: Moving, _chance: random.Random) -> None:
 def node_dies(made: Moving, chance: random.Random) -> None:
     """A node that has a part in a move goes, or else any."""
     claims = made.all(NodeClaim)
-    parts = [c for c in claims if record.read(c) is not None] or claims
+    parts = [c for c in claims if disruption_commands.read(c) is not None] or claims
     made.delete(NodeClaim, chance.choice(parts).meta.name)
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
-from daiku.disruption import payback, record
-from daiku.disruption.ground import Ground
-from daiku.disruption.weighing import Together
+from daiku.disruption import disruption_commands, eviction_cost
+from daiku.disruption.context import DisruptionContext
+from daiku.disruption.evaluation import Evaluator
 from daiku.events import Object
 from daiku.model import labels
 from daiku.model.budget import Budget
@@ -38,7 +38,7 @@ def half_empty(count: int, cpu: str = "4500m") -> list[Object]:
 
 def proposed(made: Moving) -> set[str]:
     """By which methods moves are about to begin, or under way."""
-    written = (record.read(claim) for claim in made.all(NodeClaim))
+    written = (disruption_commands.read(claim) for claim in made.all(NodeClaim))
     resting = {each.method for each in made.last.report.proposals}
     return resting | {each.method for each in written if each is not None}
 
@@ -117,7 +117,7 @@ def test_many_nodes_go_at_once_when_their_pods_fit_on_others() -> None:
 
 def one_with_room(
     pool: NodePool, *, others: int, came: datetime = OLD
-) -> tuple[Together, Snapshot]:
+) -> tuple[Evaluator, Snapshot]:
     """Each of the others could be emptied into the room of one node, to which a pod came at `came`, and not two."""
     there = [
         *running("default-host", "c-4x", cpu="4"),
@@ -125,7 +125,7 @@ def one_with_room(
         *half_empty(others, cpu="2"),
     ]
     snapshot = world(*there, pool=pool).cluster.snapshot(build.NOW + timedelta(minutes=15))
-    ground = Ground(
+    context = DisruptionContext(
         snapshot=snapshot,
         catalogue=build.catalogue(),
         settings=Settings(),
@@ -133,15 +133,15 @@ def one_with_room(
         moves=(),
         now=snapshot.at,
     )
-    return Together(ground.world(), ground), snapshot
+    return Evaluator(context), snapshot
 
 
 def test_a_step_that_does_not_pay_back_is_refused() -> None:
-    together, snapshot = one_with_room(annotated(**{payback.HORIZON: "1s"}), others=2)
+    together, snapshot = one_with_room(annotated(**{eviction_cost.HORIZON: "1s"}), others=2)
 
-    weighing = together.weigh((snapshot.by_name["default-00000"],))
+    found = together.evaluate((snapshot.by_name["default-00000"],), "repack")
 
-    assert "over the payback horizon" in weighing.refusal
+    assert "over the payback horizon" in str(found.refusal)
 
 
 def test_nobody_is_moved_onto_a_node_that_is_to_be_left_in_peace() -> None:
@@ -149,8 +149,8 @@ def test_nobody_is_moved_onto_a_node_that_is_to_be_left_in_peace() -> None:
     quiet, snapshot = one_with_room(pool, others=1)
     busy, same = one_with_room(pool, others=1, came=build.NOW + timedelta(minutes=14))
 
-    onto_it = quiet.weigh((snapshot.by_name["default-00000"],))
-    elsewhere = busy.weigh((same.by_name["default-00000"],))
+    onto_it = quiet.evaluate((snapshot.by_name["default-00000"],), "repack")
+    elsewhere = busy.evaluate((same.by_name["default-00000"],), "repack")
 
     assert onto_it.new_nodes == ()
     assert len(elsewhere.new_nodes) == 1
@@ -159,11 +159,11 @@ def test_nobody_is_moved_onto_a_node_that_is_to_be_left_in_peace() -> None:
 def test_steps_that_begin_together_do_not_count_on_the_same_room() -> None:
     together, snapshot = one_with_room(allows("100%"), others=2)
     one, two = (snapshot.by_name[f"default-{n:05d}"] for n in range(2))
-    first = together.weigh((one,))
-    alone = together.weigh((two,))
+    first = together.evaluate((one,), "repack")
+    alone = together.evaluate((two,), "repack")
     together.take((one,), first)
 
-    beside = together.weigh((two,))
+    beside = together.evaluate((two,), "repack")
 
     assert (first.new_nodes, alone.new_nodes) == ((), ())
     assert len(beside.new_nodes) == 1
@@ -247,7 +247,7 @@ def annotated(**annotations: str) -> NodePool:
         pytest.param(with_policy(consolidate_after=timedelta(hours=3)), id="too young"),
         pytest.param(annotated(**{labels.DISRUPTION_MODE: "paused"}), id="paused"),
         pytest.param(annotated(**{labels.DISRUPTION_MODE: "dry-run"}), id="dry run"),
-        pytest.param(annotated(**{payback.HORIZON: "1s"}), id="not paid back"),
+        pytest.param(annotated(**{eviction_cost.HORIZON: "1s"}), id="not paid back"),
     ],
 )
 def test_a_pool_that_is_not_to_be_repacked_is_not(pool: NodePool) -> None:
@@ -325,32 +325,3 @@ def test_spot_nodes_are_repacked_into_spot_nodes_only_by_the_gate(gate: str) -> 
     made.run(240)
 
     assert len(made.nodes()) == (1 if gate == "true" else 6)
-
-
-def test_what_was_decided_while_pods_were_leaving_is_decided_anew_when_much_more_can_be_saved() -> (
-    None
-):
-    full = [
-        replace(build.pod(f"more-{n}", cpu="3", node=f"node-default-{n:05d}"), scheduled=OLD)
-        for n in range(4)
-    ]
-    made = world(*half_empty(6), *full, pool=with_policy(consolidate_after=timedelta()))
-    made.run(5)
-    (first,) = made.last.report.proposals
-    assert len(first.claims) < 6
-
-    for pod in full:
-        made.drop(Pod, pod.meta.key)
-    for _ in range(14):
-        made.run(1)
-        if any(line.endswith("ConsolidationRejected") for line in made.log):
-            break
-
-    assert made.tainted() == []
-    assert [line for line in made.log if line.endswith("ConsolidationRejected")]
-    # In the same tick: what made it look again is what it found.
-    (again,) = made.last.report.proposals
-    assert len(again.claims) == 6
-    made.run(240)
-    settled(made)
-    assert (len(made.nodes()), made.evicted) == (1, 6)

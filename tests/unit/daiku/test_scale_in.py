@@ -9,7 +9,7 @@ from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 
 from daiku.commands import Evict, PatchPod
-from daiku.disruption import cost, scale_in
+from daiku.disruption import eviction_cost, scale_in
 from daiku.events import Failed
 from daiku.model import labels
 from daiku.model.namespace import Namespace
@@ -201,7 +201,9 @@ def test_pods_on_a_node_that_is_going_are_left() -> None:
 def test_no_pod_is_much_dearer_to_evict_for_it() -> None:
     least = {labels.POD_DELETION_COST: str(-scale_in.PLACES)}
     dear, plain = build.pod(annotations=least), build.pod()
-    assert cost.of_eviction(dear) == pytest.approx(cost.of_eviction(plain), rel=1e-4)
+    assert eviction_cost.of_eviction(dear) == pytest.approx(
+        eviction_cost.of_eviction(plain), rel=1e-4
+    )
 
 
 class ScaledIn(Moving):

@@ -9,13 +9,13 @@ from tests import build
 from tests.unit.daiku.moving_world import Moving, running, world
 from tests.unit.daiku.test_repack_moves import OLD, settled
 
-from daiku.disruption import candidates, payback, repack, repacking
+from daiku.disruption import candidates, evaluation, global_consolidation
 from daiku.disruption.budgets import Allowance
 from daiku.disruption.candidates import Candidate
-from daiku.disruption.ground import Ground
-from daiku.disruption.repack import Repack
-from daiku.disruption.spot import GATE
-from daiku.disruption.steps import Step
+from daiku.disruption.context import DisruptionContext, propose
+from daiku.disruption.evaluation import GATE
+from daiku.disruption.global_consolidation import Repack
+from daiku.disruption.sequencing import Step
 from daiku.events import Object
 from daiku.forecast import forecast
 from daiku.model import labels
@@ -113,7 +113,9 @@ def searched(gate: str, *objects: Object, pool: NodePool) -> Repack:
     snapshot = build.cluster(*every, catalogue_of=catalogue).snapshot(build.NOW)
     there = whatif.prepare(snapshot, catalogue, settings, {})
     found, _ = candidates.find(snapshot, {}, {}, build.NOW)
-    return repack.search(there, payback.movable(found, there, snapshot, None))
+    return global_consolidation.search(
+        there, global_consolidation.movable(found, there, snapshot, None)
+    )
 
 
 def launched(found: Repack) -> Sequence[tuple[str, ...]]:
@@ -127,7 +129,7 @@ def test_a_search_promises_no_new_spot_node_for_spot_nodes_when_the_gate_is_off(
     found = searched("false", *there, pool=pool)
 
     assert found.steps == ()
-    assert found.usd_per_hour_after == found.usd_per_hour_before
+    assert found.figures.usd_per_hour_after == found.figures.usd_per_hour_before
 
 
 def test_a_search_finds_the_removals_that_need_no_new_node_when_the_gate_is_off() -> None:
@@ -151,17 +153,17 @@ def test_on_demand_nodes_are_replaced_with_spot_beside_spot_nodes_that_only_go()
     for step in found.steps:
         on_demand = any(int(name.rsplit("-")[-1]) < 4 for name in step.gone)
         assert on_demand or not step.launched
-    assert found.usd_per_hour_after < 0.5 * found.usd_per_hour_before
+    assert found.figures.usd_per_hour_after < 0.5 * found.figures.usd_per_hour_before
 
 
-def refused_and_right() -> tuple[Ground, list[Candidate], tuple[Step, ...]]:
+def refused_and_right() -> tuple[DisruptionContext, list[Candidate], tuple[Step, ...]]:
     """Spot nodes; a step that the gate forbids for three of them comes before one that needs no new node."""
     there = [*nodes("spot", *["4500m"] * 3, "500m"), pool_of("spot"), build.node_class()]
     catalogue = build.catalogue(*TYPES)
     snapshot = build.cluster(*there, catalogue_of=catalogue).snapshot(
         build.NOW + timedelta(hours=1)
     )
-    ground = Ground(
+    context = DisruptionContext(
         snapshot=snapshot,
         catalogue=catalogue,
         settings=Settings(),
@@ -169,29 +171,26 @@ def refused_and_right() -> tuple[Ground, list[Candidate], tuple[Step, ...]]:
         moves=(),
         now=snapshot.at,
     )
-    found, _ = candidates.find(snapshot, {}, {}, ground.now)
+    found, _ = candidates.find(snapshot, {}, {}, context.now)
     (forbidden,) = searched("true", *there[:9], pool=pool_of("spot")).steps
     assert (len(forbidden.gone), len(forbidden.launched)) == (3, 1)
     right = replace(forbidden, gone=("node-default-00003",), launched=(), saved_usd_per_hour=0.1)
-    return ground, found, (forbidden, right)
+    return context, found, (forbidden, right)
 
 
 def test_a_step_that_is_refused_leaves_the_budget_to_those_after_it_and_to_other_methods() -> None:
-    ground, found, steps = refused_and_right()
-    known = Repack(
-        steps=steps,
-        usd_per_hour_before=1.0,
-        usd_per_hour_after=0.5,
-        lower_bound_usd_per_hour=0.5,
-        moved=4,
-        considered=4,
-    )
-    ground.repacks[tuple(sorted(c.state_node.name for c in found))] = known
+    context, found, steps = refused_and_right()
+    members = [[c for c in found if c.state_node.name in step.gone] for step in steps]
+    begins = [
+        (propose(going, context, reason="Underutilized", method="repack", new_nodes=()), going)
+        for going in members
+    ]
     left = Allowance({"default": 3})
 
-    begun, _ = repacking.find(found, ground, "Underutilized", left)
+    admitted, refused = evaluation.admit(begins, context, left)
 
-    assert [proposal.claims for proposal in begun] == [("default-00003",)]
+    assert [proposal.claims for proposal in admitted] == [("default-00003",)]
+    assert GATE in refused[begins[0][0].id]
     assert left == Allowance({"default": 2})
 
 

@@ -10,7 +10,7 @@ from tests import build
 
 from daiku import events, tick
 from daiku.commands import CreateNodeClaim, DeleteNodeClaim, PatchNodeClaim
-from daiku.disruption import record
+from daiku.disruption import disruption_commands
 from daiku.model import labels, taints
 from daiku.model.budget import Budget
 from daiku.model.nodeclaim import NodeClaim
@@ -37,10 +37,10 @@ def observed(*objects: Any, report: Report | None = None, gauges: Gauges | None 
     return made
 
 
-def going(name: str, written: record.Record, **fields: Any) -> NodeClaim:
+def going(name: str, written: disruption_commands.Record, **fields: Any) -> NodeClaim:
     """The NodeClaim of a node that takes part in a disruption."""
     return build.node_claim(
-        name, annotations={labels.DISRUPTION_COMMAND: record.write(written)}, **fields
+        name, annotations={labels.DISRUPTION_COMMAND: disruption_commands.write(written)}, **fields
     )
 
 
@@ -166,7 +166,7 @@ def test_eligible_are_nodes_that_only_a_budget_or_the_price_keeps() -> None:
 
 
 def test_a_replacement_is_one_decision_and_saves_the_difference() -> None:
-    written = record.Record(
+    written = disruption_commands.Record(
         id="replace-1",
         reason="Underutilized",
         method="multi",
@@ -192,7 +192,7 @@ def test_a_replacement_is_one_decision_and_saves_the_difference() -> None:
 
 
 def test_a_replacement_dearer_than_the_first_node_that_goes_never_lets_the_savings_fall() -> None:
-    written = record.Record(
+    written = disruption_commands.Record(
         id="replace-2",
         reason="Underutilized",
         method="multi",
@@ -224,7 +224,9 @@ def test_a_replacement_dearer_than_the_first_node_that_goes_never_lets_the_savin
 def test_a_node_that_goes_is_one_decision_with_the_pods_that_move(
     method: str, reason: str, decision: str, kind: str, saves: float
 ) -> None:
-    written = record.Record(id=f"gone-{method}", reason=reason, method=method, claims=("gone",))
+    written = disruption_commands.Record(
+        id=f"gone-{method}", reason=reason, method=method, claims=("gone",)
+    )
     claim = going("gone", written, pool=f"gone-{method}", instance_type="large")
     pods = [build.pod(f"p{i}", node="node-gone") for i in range(2)]
     gauges = observed(claim, build.node(claim=claim), *pods)
@@ -276,7 +278,7 @@ def test_a_disrupted_claim_is_counted_by_policy_and_by_how_it_ends(
 
 
 def test_a_node_that_expires_in_the_middle_of_a_consolidation_is_no_saving_of_it() -> None:
-    written = record.Record(
+    written = disruption_commands.Record(
         id="expired-1", reason="Underutilized", method="single", claims=("expiring",)
     )
     claim = going("expiring", written, instance_type="large")

@@ -86,7 +86,7 @@ KEPT: dict[Reason, Case] = {
     reasons.DO_NOT_DISRUPT: Case(
         objects=[CLAIM, build.node(claim=CLAIM, annotations=KEEP)], says=telling.BLOCKED
     ),
-    reasons.DRY_RUN: Case(objects=[CLAIM, NODE, mode("dry-run")]),
+    reasons.DRY_RUN: Case(objects=[CLAIM, NODE, mode("dry-run")], says=reasons.DRY_RUN),
     reasons.NODE_POOL_NOT_FOUND: Case(
         objects=[CLAIM, NODE, build.node_pool("other")], says=telling.BLOCKED
     ),

@@ -16,14 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from daiku.disruption import spot
+from daiku.disruption.evaluation import GATE
 from daiku.scheduling.columns import Ints
 from daiku.scheduling.outcome import Outcome
 from daiku.scheduling.solution import NewNode
 from daiku.scheduling.whatif import WhatIf
 
-_STARTED: Final = 30.0
-"""How much sooner than another a node is emptied that is nearly empty already."""
 _PENNY: Final = 1e-9
 """Differences in USD per hour that are not differences."""
 
@@ -86,14 +84,13 @@ def _settled(
 ) -> tuple[dict[str, frozenset[int]], tuple[NewNode, ...]]:
     """New nodes that each node needs before it can go, and the new nodes with the pods that come to them."""
     # Where spot may not replace spot, it had better be the others that need new nodes.
-    spot_first = not world.settings.is_on(spot.GATE)
+    spot_first = not world.settings.is_on(GATE)
     names = sorted(
         outcome.gone,
         key=lambda n: (spot_first and not known[n].is_spot, -_per_pod(known[n], world), n),
     )
     pods = {name: {r: list(p) for r, p in world.classes_on(name).items()} for name in names}
     left = np.array([world.counts_of(world.pods_on(name)) for name in names])
-    total = np.maximum(left.sum(axis=1), 1)
     # Pods that wait, and were expected on a node that goes, are no part of any step.
     moved = dict.fromkeys(outcome.moved)
     wanted = [
@@ -112,11 +109,7 @@ def _settled(
     for number, node in enumerate(outcome.new_nodes):
         want, got = wanted[number], list[str]()
         while want.any():
-            # Nodes that are partly empty first, so that few wait half empty for a later step.
-            share = np.minimum(left, want).sum(axis=1) * (
-                1.0 + _STARTED * (1 - left.sum(axis=1) / total)
-            )
-            position = int(np.argmax(share))
+            position = int(np.argmax(np.minimum(left, want).sum(axis=1)))
             taken = np.minimum(left[position], want)
             left[position] -= taken
             want = want - taken

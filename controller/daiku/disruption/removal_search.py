@@ -24,8 +24,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daiku.disruption import payback
-from daiku.disruption.steps import Movable
+from daiku.disruption import eviction_cost
+from daiku.disruption.sequencing import Movable
 from daiku.scheduling.columns import Floats, Ints, Mask
 from daiku.scheduling.landing import Landing
 from daiku.scheduling.packer.effort import Stop
@@ -59,7 +59,7 @@ _PENNY: Final = 1e-9
 
 
 @dataclass(slots=True, eq=False)
-class Keeping:
+class RemovalSearch:
     """One question. Made by `question`."""
 
     world: WhatIf
@@ -209,13 +209,6 @@ class Keeping:
         """Orders of classes in which pods may land, that by size first, each of shape (C,)."""
         return tuple(landing.order for landing in self._landings)
 
-    def beyond_size(self, gone: Mask) -> float:
-        """How much more, in USD per hour, what is left over costs on average than when pods come by size."""
-        if not self.may_grow or (gone & self._minding).any():
-            return 0.0
-        rests = [float(self._rests(gone[None], landing)[0]) for landing in self._landings]
-        return sum(rests) / len(rests) - rests[0]
-
     def _rests(self, gone: Mask, landing: Landing) -> Floats:
         """What pods of each of S sets cost that find no room, in USD per hour, shape (S,)."""
         return self._rest(landing.left_over(gone @ self._held, self._stays(gone)))
@@ -236,7 +229,7 @@ class Keeping:
     @property
     def friction(self) -> float:
         """How much dearer than on paper new nodes are."""
-        return payback.friction(float(self.moving.max(initial=0.0)))
+        return eviction_cost.friction(float(self.moving.max(initial=0.0)))
 
     def _left_over(self, gone: Mask) -> Ints:
         """What the pods of each set ask for that find no room, rules of company left aside, shape (R, S)."""
@@ -302,7 +295,7 @@ def question(
     closed: frozenset[str] = frozenset(),
     *,
     may_grow: bool = True,
-) -> Keeping:
+) -> RemovalSearch:
     """The question which of `movable` had better go.
 
     Args:
@@ -311,7 +304,7 @@ def question(
         closed: Nodes that shall take no pod while they stay.
         may_grow: Whether there may be new nodes.
     """
-    return Keeping(
+    return RemovalSearch(
         world,
         movable,
         np.array([each.usd_per_hour for each in movable], dtype=np.float64),

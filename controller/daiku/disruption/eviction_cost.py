@@ -1,31 +1,35 @@
-"""What it costs to move the pods of a node, and whether a saving is worth it.
+"""What it costs to move pods, in two measures.
 
-The problem: every move saves a little and disturbs somebody. The idea: both in dollars. While a pod starts again, what
-it holds is paid for and does nothing; that is its cost, more for pods that someone marked as dear, for important ones,
-and for those that are a large share of their workload. How long it does nothing is seen on the pods of its workload
-that run, the time that the middle one of them took from its node to Ready, and two minutes are added for what nobody
-sees. A saving in dollars per hour counts for as long as it is believed to last, the *horizon*. With a horizon of zero
-moves are free, as they are for Karpenter.
+`of_pods` is the peer's: a number without a unit, by which nodes are ranked and moves of NodePools with the policy
+Balanced are scored. A pod that says nothing costs 1. `pod-deletion-cost` and priority make it dearer or cheaper, within
+bounds, so that no single pod outweighs a whole node.
+Source: Karpenter's disruption.EvictionCost and ReschedulingCost.
 
-Source of the weights of deletion cost and priority: `disruption.cost`.
+`Costs` is in dollars, so that it can be compared with what a move saves. While a pod starts again, what it holds is
+paid for and does nothing; that is its cost, more for pods that are dear by the first measure and for those that are a
+large share of their workload. How long it does nothing is seen on the pods of its workload that run: the median time
+from node to Ready, and two minutes for what nobody sees. A saving in dollars per hour counts for as long as it is
+believed to last, the *horizon*. With a horizon of zero moves are free, as they are for Karpenter.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final, Self
 
-from daiku.disruption import cost
-from daiku.disruption.candidates import Candidate
-from daiku.disruption.steps import Movable
-from daiku.model import labels, units
+from daiku.model import labels, memo, units
 from daiku.model.nodepool import NodePool
 from daiku.model.pod import Pod
 from daiku.scheduling.whatif import WhatIf
 from daiku.state.snapshot import Snapshot
 
+NODE: Final = 1.0
+"""What it costs to replace a node on which nobody has to move."""
+_DELETION_COST_UNIT: Final = 2.0**27
+_PRIORITY_UNIT: Final = 2.0**25
+_MOST: Final = 10.0
 HORIZON: Final = "daiku.dev/payback-horizon"
 """Annotation of a NodePool: how long a saving is believed to last, such as "30m"; "0" makes moves free."""
 HORIZON_DEFAULT: Final = timedelta(hours=1)
@@ -49,39 +53,21 @@ _LAST_REPLICA: Final = 9.0
 """How much dearer it is to move the only replica of a workload than one of very many."""
 
 
-def movable(
-    candidates: Sequence[Candidate], world: WhatIf, snapshot: Snapshot, now: datetime | None
-) -> list[Movable]:
-    """Of `candidates` those that repacking may take away, in the order of names, with what it costs to empty them.
+def of_eviction(pod: Pod) -> float:
+    """What it costs to move one pod, from -10 to 10."""
+    cost = NODE + pod.priority / _PRIORITY_UNIT
+    said = pod.meta.annotations.get(labels.POD_DELETION_COST)
+    if said is not None:
+        with suppress(ValueError):
+            cost += float(said) / _DELETION_COST_UNIT
+    # Of a cost that is no number ("nan") min and max would make either bound, by their order.
+    return max(-_MOST, min(_MOST, cost)) if cost == cost else NODE  # noqa: PLR0124
 
-    Args:
-        candidates: Nodes that may be disrupted; those whose pods object stay.
-        world: The same snapshot, ready to be asked.
-        snapshot: All pods, to tell how large a share of its workload each is.
-        now: The time; None to look at what would be possible once everybody has been quiet for long enough.
-    """
-    costs = Costs.of_snapshot(world, snapshot)
-    found: list[Movable] = []
-    for candidate in candidates:
-        pool, node = candidate.pool, candidate.state_node
-        if candidate.objection is not None:
-            continue
-        if pool.replicas is not None or pool.consolidation_policy == "WhenEmpty":
-            continue
-        if pool.consolidate_after is None or node.name not in world.usd_per_hour:
-            continue
-        if now is not None and _quiet_at(candidate, now) > now:
-            continue
-        found.append(
-            Movable(
-                name=node.name,
-                pool=pool.meta.name,
-                usd_per_hour=world.usd_per_hour[node.name],
-                moving_usd_per_hour=costs.per_hour(candidate.reschedulable, horizon(pool)),
-                is_spot=node.labels.get(labels.CAPACITY_TYPE) == labels.SPOT,
-            )
-        )
-    return sorted(found, key=lambda each: each.name)
+
+@memo.by_identity(16_384)
+def of_pods(pods: tuple[Pod, ...]) -> float:
+    """What it costs to replace a node with these pods that would have to move; at least 1."""
+    return NODE + sum(max(0.0, of_eviction(pod)) for pod in pods)
 
 
 def horizon(pool: NodePool) -> timedelta:
@@ -103,19 +89,8 @@ def friction(moving: float) -> float:
     return _FRICTION if moving > 0 else 1.0
 
 
-def weight(pod: Pod) -> float:
-    """How much more than another it minds being moved, 0 to 10."""
-    return max(0.0, cost.of_eviction(pod))
-
-
-def replicas(snapshot: Snapshot) -> dict[str, int]:
-    """Active pods of each owner that have a node, by its uid."""
-    running = [pod for s in snapshot.state_nodes for pod in s.pods if pod.is_active]
-    return dict(Counter(map(_owner, running)))
-
-
 def starts(snapshot: Snapshot) -> dict[str, timedelta]:
-    """How long the middle one of the pods of each owner took from its node to Ready, by the owner's uid."""
+    """The median time from node to Ready of the pods of each owner, by the owner's uid."""
     seen: dict[str, list[timedelta]] = {}
     for state_node in snapshot.state_nodes:
         for pod in state_node.pods:
@@ -131,30 +106,32 @@ class Costs:
     def __init__(
         self,
         world: WhatIf,
-        of_owner: Mapping[str, int],
+        replicas: Mapping[str, int],
         starts: Mapping[str, timedelta],
         freshness: Callable[[Pod], float] = lambda _pod: 0.0,
     ) -> None:
         self._worth = world.worth()
-        self._of_owner = of_owner
+        self._replicas = replicas
         self._starts = starts
         self._freshness = freshness
 
     @classmethod
     def of_snapshot(cls, world: WhatIf, snapshot: Snapshot) -> Self:
         """What moves cost at the time of `snapshot`, of which `world` was made."""
+        running = (pod for s in snapshot.state_nodes for pod in s.pods if pod.is_active)
         freshness = partial(snapshot.past.freshness, now=snapshot.at)
-        return cls(world, replicas(snapshot), starts(snapshot), freshness)
+        return cls(world, Counter(map(_owner, running)), starts(snapshot), freshness)
 
     def of(self, pod: Pod) -> float:
         """USD for moving `pod` once."""
         owner = _owner(pod)
-        share = 1.0 / max(self._of_owner.get(owner, 1), 1)
+        share = 1.0 / max(self._replicas.get(owner, 1), 1)
         took = self._starts.get(owner)
         idle_hours = (START if took is None else took + _MISSED) / timedelta(hours=1)
         worth = sum(self._worth.get(r, 0.0) * amount for r, amount in pod.requests.items())
         again = 1.0 + _AGAIN * self._freshness(pod)
-        return worth * idle_hours * weight(pod) * (1.0 + _LAST_REPLICA * share) * again
+        weight = max(0.0, of_eviction(pod))
+        return worth * idle_hours * weight * (1.0 + _LAST_REPLICA * share) * again
 
     def per_hour(self, pods: Iterable[Pod], lasting: timedelta) -> float:
         """USD per hour that must be saved for as long as `lasting` so that moving `pods` pays; 0 if moves are free."""
@@ -165,8 +142,3 @@ class Costs:
 
 def _owner(pod: Pod) -> str:
     return pod.meta.controller_uid or pod.meta.key
-
-
-def _quiet_at(candidate: Candidate, now: datetime) -> datetime:
-    at = candidate.state_node.consolidatable_at(candidate.pool)
-    return at if at is not None else datetime.max.replace(tzinfo=now.tzinfo)
