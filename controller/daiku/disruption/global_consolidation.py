@@ -90,7 +90,7 @@ def search(
         """The way, and nodes that the end state would do without and no step takes away."""
         nonlocal tried
         asked = removal_search.question(world, some, closed, may_grow=may_grow)
-        first = asked.first(asked.order())
+        first = asked.first(asked.order(), stop)
         best = _solved(asked, asked.improved(first, tries, stop))
         if best.refusal is not None:
             best = _solved(asked, first)

@@ -117,17 +117,25 @@ class RemovalSearch:
         score: Floats = np.round((self._room() + _CONTENT * content + self.moving) / price, 9)
         return np.argsort(-score, kind="stable").tolist()
 
-    def first(self, order: Sequence[int]) -> Mask:
-        """The most promising number of the best nodes is kept; the others, which go, are True, shape (N,)."""
+    def first(self, order: Sequence[int], stop: Stop | None = None) -> Mask:
+        """The most promising number of the best nodes is kept; the others, which go, are True, shape (N,).
+
+        Args:
+            order: Nodes, those that are most worth keeping first.
+            stop: Asked after each number whether the best so far will do: of thousands of nodes one takes seconds.
+        """
         covered: Floats = np.cumsum(self._room()[list(order)])
         enough = int(np.count_nonzero(covered < self._content().sum())) + 1
         numbers = dict.fromkeys(min(round(share * enough), len(order)) for share in _SHARES)
         best, least = self._all_but(()), np.inf
-        for kept in sorted(numbers):
+        # The likeliest first, because time may be up.
+        for kept in sorted(numbers, key=lambda number: (abs(number - enough), number)):
             gone = self._all_but(order[:kept])
             cost = self.weighed(gone, least)
             if cost < least:
                 best, least = gone, cost
+            if stop is not None and stop():
+                break
         return best
 
     def improved(self, gone: Mask, tries: int, stop: Stop | None) -> Mask:
