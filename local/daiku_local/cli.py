@@ -166,7 +166,7 @@ def _mended() -> Generator[None]:
     except OSError as error:
         _fail(f"{error}: free space there, or mend its permissions, and run the command again")
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        saying.progress("interrupted")
         sys.exit(130)
 
 

@@ -1,8 +1,9 @@
 """An interruption leaves nothing behind: commands that are run end by themselves, and ends are not interrupted again.
 
 A command that is killed when its caller is interrupted cannot stop what it started itself, as `subprocess.run` has it.
-So it has a process group of its own, which a terminal's Ctrl-C does not reach; it is told once, by its caller, and
-again by each further Ctrl-C; what is left of its group when it has ended is killed.
+So it has a session of its own, which a terminal's Ctrl-C does not reach; it is told once, by its caller, and
+again by each further Ctrl-C; what is left of its session when it has ended is killed: Pulumi's engine gives each plugin
+a process group, and a program whose engine was killed waits for it for ever.
 """
 
 import os
@@ -13,6 +14,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
+
+from daiku_local import processes
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 """Signals that ask for an end, beside SIGINT, for which Python raises an exception by itself."""
@@ -37,7 +40,9 @@ def shielded(report: Callable[[str], None]) -> Generator[None]:
         return
 
     def told(_number: int, _frame: object) -> None:
-        report("what was started is being stopped; that takes some seconds")
+        # A closed terminal sends signals and takes no lines; nor does a stream that is just being written to.
+        with suppress(OSError, RuntimeError):
+            report("what was started is being stopped; that takes some seconds")
 
     numbers = (signal.SIGINT, *ENDS)
     before = {number: signal.getsignal(number) for number in numbers}
@@ -79,7 +84,7 @@ def run(
         stdin=subprocess.DEVNULL,
         stdout=output,
         text=True,
-        process_group=0,
+        start_new_session=True,
     )
     try:
         said, _ = process.communicate()
@@ -95,7 +100,7 @@ def end(
     number: int = signal.SIGINT,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> None:
-    """Have a command of `run`, or of another group of its own, ended, and all of its group."""
+    """Have a command of `run`, or of another session of its own, ended, and all of its session (Linux) or group."""
     left = patience_seconds
     while process.poll() is None and left > 0:
         with suppress(ProcessLookupError):
@@ -108,6 +113,9 @@ def end(
             left /= 2
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    for pid in processes.of_session(process.pid):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
     process.wait()
 
 

@@ -169,6 +169,18 @@ def stat_fields(pid: int) -> list[str] | None:
     return text.rpartition(")")[2].split()
 
 
+def of_session(number: int) -> list[int]:
+    """Pids of the living processes of a session, which its leader's pid names; none where there is no /proc."""
+    if not PROC.exists():
+        return []
+    pids = (int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit())
+    return [
+        pid
+        for pid in pids
+        if (fields := stat_fields(pid)) and fields[0] not in "ZX" and int(fields[3]) == number
+    ]
+
+
 def _signal(process: Process, number: signal.Signals) -> None:
     try:
         os.killpg(process.pid, number)

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import textwrap
+from contextlib import suppress
 from typing import TextIO
 
 import typer
@@ -43,13 +44,15 @@ def _columns(stream: TextIO) -> int:
 
 
 def error(message: str) -> None:
-    """What went wrong, on standard error."""
-    typer.secho(folded(f"error: {message}", sys.stderr), err=True, fg=typer.colors.RED)
+    """What went wrong, on standard error, unless its terminal has closed."""
+    with suppress(OSError):
+        typer.secho(folded(f"error: {message}", sys.stderr), err=True, fg=typer.colors.RED)
 
 
 def progress(line: str) -> None:
-    """What is being done, on standard error."""
-    typer.echo(folded(line, sys.stderr), err=True)
+    """What is being done, on standard error, unless its terminal has closed: the work goes on."""
+    with suppress(OSError):
+        typer.echo(folded(line, sys.stderr), err=True)
 
 
 def list_whole(app: typer.Typer) -> None:

@@ -1,9 +1,13 @@
 """Whatever is interrupted while a world runs for it ends the world too: no process is left behind."""
 
+import fcntl
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +70,75 @@ def test_a_demo_that_is_interrupted_while_the_engine_works_leaves_nothing(tmp_pa
     assert "Interrupted: stopping what runs" in said
     assert _ours(folder) == {}
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "at_work"),
+    [
+        ("up", "kube-apiserver"),
+        ("demo", "kube-apiserver"),
+        ("demo", "daiku_local.plugins.aws"),
+    ],
+)
+def test_a_terminal_that_closes_takes_the_world_with_it(
+    tmp_path: Path, command: str, at_work: str
+) -> None:
+    folder = tmp_path / "world"
+    terminal = _Terminal(["local", command], folder, is_controlling=True)
+    terminal.until(lambda: any(at_work in line for line in _ours(folder).values()))
+
+    terminal.close()
+    terminal.process.wait(SECONDS_MAX)
+
+    assert terminal.process.returncode != 0
+    assert _ours(folder) == {}
+    assert not (folder / world.FILE_NAME).exists()
+
+
+def test_a_demo_that_can_no_longer_write_takes_its_world_with_it(tmp_path: Path) -> None:
+    """Without a signal, as where somebody ignores SIGHUP for it: only writes fail."""
+    folder = tmp_path / "world"
+    terminal = _Terminal(["local", "demo"], folder, is_controlling=False)
+    terminal.until(lambda: any("kube-apiserver" in line for line in _ours(folder).values()))
+
+    terminal.close()
+    terminal.process.wait(SECONDS_MAX)
+
+    assert terminal.process.returncode != 0
+    assert _ours(folder) == {}
+    assert not folder.exists()
+
+
+class _Terminal:
+    """A terminal of its own, and one command on it."""
+
+    def __init__(self, arguments: list[str], folder: Path, *, is_controlling: bool) -> None:
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [DAIKU, *arguments],
+            cwd=ROOT,
+            env={**os.environ, "DAIKU_WORLD": str(folder), "TERM": "xterm"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if is_controlling else None,  # noqa: PLW1509
+        )
+        os.close(theirs)
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Read what is written, which would block the command otherwise, until `is_so`."""
+
+        def read_and_so() -> bool:
+            while select.select([self._ours], [], [], 0)[0]:
+                os.read(self._ours, 65536)
+            return is_so()
+
+        _until(read_and_so)
+
+    def close(self) -> None:
+        """Have it hung up: whoever it controls is sent SIGHUP, and every write to it fails."""
+        os.close(self._ours)
 
 
 def _start(command: list[str], folder: Path, **environ: str) -> subprocess.Popen[str]:

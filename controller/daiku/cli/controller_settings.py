@@ -77,8 +77,8 @@ def of(found: Configuration, problems: list[str]) -> tuple[Settings, str]:
         return Settings(), ""
     if not found.settings_of:
         return settings, (
-            "decided with the settings of a controller that is given none: the input holds none (that of a `daiku "
-            f"snapshot` does, or a `kind: {configuration.SETTINGS}` document)"
+            "decided with the settings of a controller that is given none: the input holds none (a `daiku snapshot` of "
+            f"a cluster with a controller does, or a `kind: {configuration.SETTINGS}` document)"
         )
     said = ", ".join(f"{name}={given[name]}" for name in sorted(given))
     return settings, f"decided with the settings of {found.settings_of}: {said or 'none is set'}"

@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -55,16 +56,19 @@ def main() -> None:
     interruption.end_in_order()
     began = time.monotonic()
     try:
-        report = _run(console, keep=keep)
-    except (DemoError, world.NoWorldError, weather_client.WeatherError) as error:
-        console.print(f"\nThe demo stopped: {error}", style="bold red")
-        console.print("The world is left as it is, to be looked at; `daiku local down` removes it.")
+        report = _run_or_explain(console, keep=keep)
+    except BaseException as ending:
+        # Whatever it is: a terminal that has closed raises OSError at the next line.
+        was_told = isinstance(ending, KeyboardInterrupt | SystemExit)
+        said = _while_it_takes_lines(console)
+        with interruption.shielded(said):
+            said(f"\n── {'Interrupted' if was_told else 'Failed'}: stopping what runs")
+            down.down(paths.world_folder(), said)
+        if isinstance(ending, KeyboardInterrupt):
+            sys.exit(130)
+        raise
+    if report is None:
         sys.exit(1)
-    except (KeyboardInterrupt, SystemExit) as ending:
-        _title(console, "Interrupted: stopping what runs")
-        with interruption.shielded(console.print):
-            down.down(paths.world_folder(), console.print)
-        sys.exit(130 if isinstance(ending, KeyboardInterrupt) else ending.code)
     report["seconds"] = round(time.monotonic() - began, 1)
     _summary(console, report)
     if path := os.environ.get("REPORT"):
@@ -72,6 +76,27 @@ def main() -> None:
     left: dict[str, int] | None = report.get("left_behind")  # pyright: ignore[reportAssignmentType]
     if left and any(left.values()):
         sys.exit(1)
+
+
+def _run_or_explain(console: Console, *, keep: bool) -> dict[str, object] | None:
+    """The report; None if a step failed, once somebody was told that there is a world to look at."""
+    try:
+        return _run(console, keep=keep)
+    except (DemoError, world.NoWorldError, weather_client.WeatherError) as error:
+        console.print(f"\nThe demo stopped: {error}", style="bold red")
+        console.print("The world is left as it is, to be looked at; `daiku local down` removes it.")
+        return None
+
+
+def _while_it_takes_lines(console: Console) -> Callable[[str], None]:
+    """What prints to a terminal that may have closed."""
+
+    def said(line: str) -> None:
+        # rich ends the program where a pipe is broken.
+        with suppress(OSError, SystemExit):
+            console.print(line)
+
+    return said
 
 
 def _run(console: Console, *, keep: bool) -> dict[str, object]:

@@ -121,7 +121,7 @@ def run(
             text=True,
             errors="replace",
             # Its compilers end with it.
-            process_group=0,
+            start_new_session=True,
         )
     except OSError as error:
         raise ToolchainError(

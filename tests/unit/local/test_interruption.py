@@ -1,6 +1,8 @@
 """`daiku_local.interruption`: what is interrupted ends in order, with all that it started, and only once."""
 
+import errno
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -19,11 +21,11 @@ def end(number, frame):
     open(sys.argv[1] + "/ended", "w").close()
     sys.exit(3)
 signal.signal(signal.SIGINT, end)
-left = subprocess.Popen(["sleep", "300"])
+left = subprocess.Popen(["sleep", "300"], process_group=0)
 open(sys.argv[1] + "/left", "w").write(str(left.pid))
 time.sleep(300)
 """
-"""Takes a second to end in order, and leaves a process of its own behind."""
+"""Takes a second to end in order, and leaves a process behind that has a group of its own, as plugins have."""
 CALLER = """
 import sys
 from daiku_local import interruption
@@ -98,6 +100,32 @@ def test_an_end_is_not_interrupted_again_and_says_so() -> None:
 
     assert len(said) == 2
     assert after is signal.default_int_handler
+
+
+def test_an_end_is_not_broken_off_where_nothing_can_be_written_any_more() -> None:
+    def dead(_line: str) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    has_ended = False
+
+    with interruption.shielded(dead):
+        os.kill(os.getpid(), signal.SIGHUP)
+        has_ended = True
+
+    assert has_ended
+
+
+def test_progress_does_not_fail_where_the_terminal_has_closed() -> None:
+    ours, theirs = pty.openpty()
+    os.close(ours)
+    code = "from daiku_local import saying\nsaying.progress('a')\nsaying.error('b')\nprint('done')"
+
+    ended = subprocess.run(
+        [sys.executable, "-c", code], stderr=theirs, stdout=subprocess.PIPE, check=False
+    )
+    os.close(theirs)
+
+    assert ended.stdout == b"done\n"
 
 
 def test_how_a_command_ended_and_what_it_wrote_is_given() -> None:
