@@ -39,7 +39,7 @@ def agent(**fields: Any) -> DaemonSet:
     [
         pytest.param(agent(), {}, ["1 on new c-2x"], id="it needs room"),
         pytest.param(agent(cpu="0", memory="0"), {}, ["1 on new c-1x"], id="it asks for nothing"),
-        pytest.param(agent(cpu="99"), {}, ["1 InsufficientResources"], id="too large for any type"),
+        pytest.param(agent(cpu="99"), {}, ["1 DaemonSetDoesNotFit"], id="too large for any type"),
         pytest.param(
             agent(), {"taints": [DEDICATED]}, ["1 on new c-1x"], id="it does not tolerate the taint"
         ),

@@ -14,7 +14,7 @@ from daiku import reasons
 from daiku.model import units
 from daiku.reason import Reason
 from daiku.report import Blocker
-from daiku.scheduling import misses
+from daiku.scheduling import daemon_blockers, misses
 from daiku.scheduling.columns import Ints, Mask
 from daiku.scheduling.hosting import Hosting
 from daiku.scheduling.problem import Problem, Template
@@ -24,6 +24,7 @@ _NEARNESS: Final = (
     reasons.LIMIT_EXCEEDED,
     reasons.NO_OFFERING,
     reasons.INSUFFICIENT_RESOURCES,
+    reasons.DAEMON_SET_DOES_NOT_FIT,
     reasons.REQUIREMENTS_NOT_MET,
     reasons.TAINT_NOT_TOLERATED,
     reasons.NODE_POOL_NOT_READY,
@@ -79,6 +80,9 @@ def _of_template(
         return miss.count, _blocker(pool, reasons.REQUIREMENTS_NOT_MET, miss.offered, miss.asked)
     would_do = hosting.compatible & hosting.fits
     if not would_do.any():
+        barred = daemon_blockers.keep_away(problem, template, class_index)
+        if barred.any():
+            return 1.0, daemon_blockers.of_types(problem, template, barred)
         return _lacking(problem, template, class_index)
     if not hosting.types.any():
         return 1.0, _sold_out(problem, template, class_index)
@@ -129,7 +133,9 @@ def _in_words(gone: Mapping[str, Sequence[str]]) -> str:
 def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[float, Blocker]:
     """The resource that is short by the largest factor, and the type that has most of it."""
     requests = problem.requests[:, class_index]
-    compatible = np.flatnonzero(template.hostings[class_index].compatible)
+    allowed = template.hostings[class_index].compatible
+    holding = allowed & (template.allocatable >= 0).all(axis=0)
+    compatible = np.flatnonzero(holding if holding.any() else allowed)
     offers = template.allocatable[:, compatible]
     most_of = offers.max(axis=1)
     times = [
@@ -150,8 +156,9 @@ def _lacking(problem: Problem, template: Template, class_index: int) -> tuple[fl
     name = template.types.types[int(compatible[closest])].name
     overhead = int(template.overhead[row, compatible[closest]])
     kept = f" beside {units.format_quantity(resource, overhead)} of DaemonSets" if overhead else ""
-    most = units.format_quantity(resource, int(offers[row, closest]))
-    if offers[row, closest] <= 0 and not overhead:
+    # Less than nothing is left where DaemonSets ask for more than there is.
+    most = units.format_quantity(resource, max(int(offers[row, closest]), 0))
+    if offers[row, closest] + overhead <= 0:
         offered = (
             _elsewhere(template, class_index, int(row), requests) or "no instance type has any"
         )

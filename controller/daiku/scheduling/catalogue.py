@@ -35,7 +35,7 @@ class Types:
     offering_type: NDArray[np.intp]
     """Which type each offering is of, shape (O,)."""
     offering_price: Floats
-    """USD per hour, shape (O,)."""
+    """USD per hour, infinity for what is for sale and must not be bought, shape (O,)."""
 
     @property
     def known(self) -> frozenset[str]:
@@ -77,6 +77,14 @@ def build(types: Sequence[InstanceType], sold_out: Mapping[tuple[str, str, str],
         offering_type=whole.offering_type[left],
         offering_price=whole.offering_price[left],
     )
+
+
+def without(types: Types, barred: Mask) -> Types:
+    """The same where some types, `barred` of shape (T,), must not be bought; their labels are still known."""
+    if not barred.any():
+        return types
+    prices = np.where(barred[types.offering_type], np.inf, types.offering_price)
+    return replace(types, offering_price=prices)
 
 
 def allocatable(types: Types, resources: Sequence[str]) -> Ints:

@@ -9,7 +9,7 @@ together.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, TypeVar, cast
@@ -171,6 +171,15 @@ def _size(counted: Counted) -> tuple[int, int]:
 def class_of(pod: Pod) -> PodClass:
     """The class of one pod on its own, with nobody looking at its labels and no preferences."""
     return _Maker(None, "Ignore", taints_preferred=False, asks={}).rungs(pod)[0]
+
+
+def of_daemon(template: Pod) -> PodClass:
+    """The class of a DaemonSet's pods: on every node that their labels and taints let them on.
+
+    kube-scheduler, not Daiku, finds the devices of their ResourceClaims. Where there are such devices the pods take
+    their room, and before others do; so room is kept for them.
+    """
+    return class_of(replace(template, resource_claims=()))
 
 
 class _Keys:

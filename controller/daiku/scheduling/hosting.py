@@ -8,7 +8,6 @@ Letters in shapes: R resources, T instance types, C classes, N nodes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ from daiku.scheduling import columns
 from daiku.scheduling.catalogue import Types
 from daiku.scheduling.classes import PodClass
 from daiku.scheduling.columns import Floats, Ints, Labels, Mask
-
-_NEVER_BLOCKS: Final = np.iinfo(np.int64).min
-"""Less than any type has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,10 +121,14 @@ def of_classes(
 
 
 def _fits(allocatable: Ints, requests: Ints) -> Mask:
-    """Which types hold one pod of which class, shape (C, T); a resource that is not asked for never blocks."""
+    """Which types hold one pod of which class, shape (C, T).
+
+    A type that cannot even hold its DaemonSets (negative room) holds no pod, whatever the pod asks for: no launch would
+    be given it. Source: Karpenter's resources.Fits.
+    """
     fits = np.ones((requests.shape[1], allocatable.shape[1]), dtype=np.bool_)
     for room, asked in zip(allocatable, requests, strict=True):
-        fits &= np.where(asked > 0, asked, _NEVER_BLOCKS)[:, None] <= room
+        fits &= asked[:, None] <= room
     return fits
 
 

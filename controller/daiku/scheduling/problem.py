@@ -88,6 +88,8 @@ class Problem:
     """For each class the one whose pods it places: itself, or the class before it gave up preferences, shape (C,)."""
     relaxed: Ints
     """For each class what its pods ask for next when there is no place for them, -1 for nothing, shape (C,)."""
+    daemons: tuple[tuple[str, PodClass], ...] = ()
+    """DaemonSets by namespace/name."""
     topology: Topology | None = None
     """Constraints between pods; None when there are none."""
     unusable: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -116,6 +118,7 @@ class _Frame:
     counted: tuple[Counted, ...]
     requests: Ints
     daemons: tuple[PodClass, ...]
+    """In the order of the snapshot's DaemonSets."""
     volumes: Attachments
     named: bool
     """Whether any pod asks for a node by its name."""
@@ -179,6 +182,10 @@ def build(
         templates=templates,
         origin=np.array(origin, dtype=np.int64),
         relaxed=np.array(relaxed, dtype=np.int64),
+        daemons=tuple(
+            (each.meta.key, daemon)
+            for each, daemon in zip(snapshot.daemon_sets, frame.daemons, strict=True)
+        ),
         topology=topology,
         unusable=unusable,
     )
@@ -187,7 +194,7 @@ def build(
 def _frame(
     snapshot: Snapshot, catalogue: Catalogue, rows: tuple[Counted, ...], volumes: Attachments
 ) -> _Frame:
-    daemons = tuple(classes.class_of(d.template) for d in snapshot.daemon_sets)
+    daemons = tuple(classes.of_daemon(d.template) for d in snapshot.daemon_sets)
     occurring = [r for c in (*(c.pod_class for c in rows), *daemons) for r, _ in c.requests]
     axis = tuple(sorted(dict.fromkeys(occurring)))
     return _Frame(
@@ -324,6 +331,9 @@ def _template(
     allocatable = catalogue_columns.allocatable(types, frame.axis) - overhead
     of_types = frame.volumes.of_types
     attachments.fill(allocatable, frame.axis, [of_types.get(t.name, {}) for t in types.types])
+    # Nothing could be launched that cannot even hold its DaemonSets.
+    lacking: Mask = np.any(allocatable < 0, axis=0)
+    types = catalogue_columns.without(types, lacking)
     own = {reservations.LIMIT + id_: count for id_, count in reserved.items()}
     limits = {**(pool.limits or {}), **own}
     limited = tuple(sorted(limits))

@@ -94,6 +94,18 @@ def test_a_legal_claim_passes() -> None:
         ),
         pytest.param(
             creation(),
+            [POD, POOL, build.daemon_set(extra={"nvidia.com/gpu": "1"})],
+            "DaemonSets",
+            id="a DaemonSet that no type holds",
+        ),
+        pytest.param(
+            creation(replace(ONE, requests={"cpu": 5000})),
+            [],
+            "Requests",
+            id="asks for more than its types have",
+        ),
+        pytest.param(
+            creation(),
             [build.pod(node_selector={"team": "x"}), POOL],
             "Labels",
             id="a label nobody gives",

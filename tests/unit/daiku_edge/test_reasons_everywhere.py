@@ -146,6 +146,7 @@ PORT = HostPort(ip="0.0.0.0", port=80, protocol="TCP")  # noqa: S104  (a fact of
 FULL = build.node_pool(limits={"nodes": "1"})
 WAITING: dict[Reason, Case] = {
     reasons.INSUFFICIENT_RESOURCES: Case(objects=[build.pod(cpu="999")]),
+    reasons.DAEMON_SET_DOES_NOT_FIT: Case(objects=[build.pod(), build.daemon_set(cpu="999")]),
     reasons.REQUIREMENTS_NOT_MET: Case(objects=[build.pod(node_selector={"kubernetes.io/arch": "s390x"})]),
     reasons.TAINT_NOT_TOLERATED: Case(
         objects=[build.pod(), build.node_pool(taints=[Taint(key="own", effect="NoSchedule")])]

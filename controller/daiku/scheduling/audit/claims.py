@@ -26,6 +26,8 @@ class _Offer:
 
     room: Mapping[str, int]
     """What it has for pods beside the DaemonSets that are sure to run on it."""
+    lacking: str
+    """What those DaemonSets alone ask for and it does not have; empty: it has all."""
     is_for_sale: bool
 
 
@@ -138,8 +140,15 @@ def _types(
             if amount > offer.room.get(resource, 0):
                 has = f"{instance_type.name} has {offer.room.get(resource, 0)} of {resource} for its pods"
                 yield "Resources", f"{has}, which ask for {amount}"
+        if offer.lacking:
+            yield "DaemonSets", f"{instance_type.name} cannot hold its DaemonSets: {offer.lacking}"
         if not offer.is_for_sale:
             yield "Offering", f"{instance_type.name} cannot be had under its requirements"
+    if not any(resources.fits(claim.requests, t.allocatable) for t in types):
+        yield (
+            "Requests",
+            "none of its instance types has what it asks for, so it cannot be launched",
+        )
     for requirement in claim.requirements:
         if requirement.min_values is not None:
             distinct = dict.fromkeys(
@@ -156,8 +165,10 @@ def _offer(
     instance_type: InstanceType, terms: Requirements, marks: tuple[Taint, ...], work: _Audit
 ) -> _Offer:
     daemons = _daemons(marks, terms & instance_type.requirements, work)
+    room = resources.subtract(instance_type.allocatable, daemons)
     return _Offer(
-        room=resources.subtract(instance_type.allocatable, daemons),
+        room=room,
+        lacking=", ".join(f"{-left} of {r}" for r, left in sorted(room.items()) if left < 0),
         is_for_sale=any(
             o.available
             and (instance_type.name, o.zone, o.capacity_type) not in work.snapshot.sold_out
