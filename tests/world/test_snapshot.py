@@ -63,7 +63,7 @@ def test_a_snapshot_is_all_that_a_plan_needs(world: World, tmp_path: Path) -> No
     # Both commands say that the cluster has no controller, whose settings they could use; nothing else.
     assert "no settings in it" in taken.stderr
     [note] = planned.stderr.splitlines()
-    assert note.startswith("note: decided with the settings of a controller that is given none")
+    assert note.startswith("note: the controller's default settings are used")
 
 
 def test_a_snapshot_can_be_piped_and_changed(world: World, tmp_path: Path) -> None:

@@ -77,11 +77,14 @@ def of(found: Configuration, problems: list[str]) -> tuple[Settings, str]:
         return Settings(), ""
     if not found.settings_of:
         return settings, (
-            "decided with the settings of a controller that is given none: the input holds none (a `daiku snapshot` of "
-            f"a cluster with a controller does, or a `kind: {configuration.SETTINGS}` document)"
+            "the controller's default settings are used, because the input has none (a `daiku snapshot` of a cluster "
+            f"with a controller has, and so has a `kind: {configuration.SETTINGS}` document)"
         )
     said = ", ".join(f"{name}={given[name]}" for name in sorted(given))
-    return settings, f"decided with the settings of {found.settings_of}: {said or 'none is set'}"
+    return (
+        settings,
+        f"the settings of {found.settings_of} are used: {said or 'none differs from its default'}",
+    )
 
 
 def read(client: Client, notes: list[str]) -> Json | None:
@@ -95,7 +98,7 @@ def read(client: Client, notes: list[str]) -> Json | None:
         pages = client.list(PATH, {"labelSelector": f"{_LABEL} in ({','.join(NAMES)})"})
         there = [decode(bytes(raw)) for page in pages for raw in page.items]
     except (errors.KubeError, msgspec.ValidationError) as error:
-        notes.append(f"no settings in it, so defaults are decided with: {error}")
+        notes.append(f"no settings in it, so defaults are used: {error}")
         return None
     return document(there, notes)
 
@@ -104,7 +107,7 @@ def document(there: Sequence[Deployment], notes: list[str]) -> Json | None:
     """The settings of the one of these controllers that runs, as a document."""
     if not there:
         notes.append(
-            "no settings in it, so defaults are decided with: there is no Deployment with the label "
+            "no settings in it, so defaults are used: there is no Deployment with the label "
             f"{_LABEL}={NAMES[0]} or {NAMES[1]}"
         )
         return None

@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_said() -> None:
         "FEATURE_GATES of Deployment kube-system/daiku comes from elsewhere and is not known here"
     ]
     assert nothing is None
-    assert why[0].startswith("no settings in it, so defaults are decided with")
+    assert why[0].startswith("no settings in it, so defaults are used")
 
 
 def planned(*objects: Json) -> tuple[Json, tuple[str, ...]]:
@@ -127,9 +127,9 @@ def test_a_plan_is_made_with_them_and_says_so() -> None:
 
     bought = [made["newNodes"][0]["capacityType"] for made in (usual, other)]
     assert bought == ["on-demand", "spot"]
-    whose = "decided with the settings of Deployment kube-system/daiku: PREFERENCE_POLICY=Ignore"
+    whose = "the settings of Deployment kube-system/daiku are used: PREFERENCE_POLICY=Ignore"
     assert whose in notes
-    given_none = "decided with the settings of a controller that is given none"
+    given_none = "the controller's default settings are used"
     assert any(note.startswith(given_none) for note in without)
 
 
