@@ -156,7 +156,7 @@ def test_explain_asks_with_them() -> None:
     cluster = planning.cluster([("f.yaml", content)], "")
 
     assert cluster.settings.per_node_cost_usd_per_hour == 0.5
-    assert cluster.notes[0].endswith("daiku: PER_NODE_COST=0.5")
+    assert cluster.notes[0].endswith("daiku are used: PER_NODE_COST=0.5")
 
 
 def test_of_a_live_cluster_no_instance_types_are_made_up() -> None:
