@@ -10,6 +10,7 @@ Not here: reading files (`api.configuration`), saying it to people (`cli`).
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -183,7 +184,11 @@ def forecast(
         # Nodes that are ordered whatever pods ask for cannot be saved.
         lower_bound_usd_per_hour=found.lower_bound_usd_per_hour
         + sum(node.usd_per_hour for node in new.values() if _is_static(node.nodepool, snapshot)),
-        notes=(*_unbuyable(snapshot, catalogue, settings), *_left_out(objects, snapshot, later)),
+        notes=(
+            *_unbuyable(snapshot, catalogue, settings),
+            *_left_out(objects, snapshot),
+            *_undecided([pods[key] for key in later]),
+        ),
         repack=_repack(snapshot, catalogue, settings, stop) if repacked else None,
         objections=_objections([*dict.fromkeys(given_up.values()), *found.objections]),
     )
@@ -378,7 +383,7 @@ def _is_static(nodepool: str, snapshot: Snapshot) -> bool:
     return pool is not None and pool.replicas is not None
 
 
-def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str]) -> list[str]:
+def _left_out(objects: Sequence[Object], snapshot: Snapshot) -> list[str]:
     """What the input holds and the plan does not count on."""
     names = {each.meta.name: True for each in objects if isinstance(each, Node)}
     pods = [each for each in objects if isinstance(each, Pod) and not each.is_finished]
@@ -406,12 +411,18 @@ def _left_out(objects: Sequence[Object], snapshot: Snapshot, later: Sequence[str
             f"nodes of static NodePools without a NodeClaim in the input, not counted as theirs: {len(unclaimed)}, "
             f"such as {unclaimed[0]}"
         )
-    if later:
-        notes.append(
-            "pods without a decision yet, because nodes before them must be made or opened first, or because something "
-            f"speaks against theirs: {len(later)}, such as {later[0]}"
-        )
     return notes
+
+
+def _undecided(pods: Sequence[Pod]) -> Iterator[str]:
+    """Pods that are neither placed nor refused, by workload."""
+    counts = Counter(workload.of(pod.meta) for pod in pods)
+    if counts:
+        each = units.listed(f"{made_by} {count}" for made_by, count in sorted(counts.items()))
+        yield (
+            "pods without a decision yet, because nodes before them must be made or opened first, or because something "
+            f"speaks against theirs: {units.counted(len(pods), 'pod')} ({each})"
+        )
 
 
 def _given_up(claim: NodeClaim) -> str:

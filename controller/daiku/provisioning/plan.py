@@ -98,20 +98,29 @@ def plan(
     solved = node_sets.cheapest(asked, solved)
     waiting_since = {**snapshot.arrivals, **since}
     bought, withheld = price_guard.divide(solved.new_nodes, catalogue, waiting_since, settings, now)
-    solved = replace(solved, new_nodes=bought, unschedulable=(*solved.unschedulable, *withheld))
-    creations = list(
-        limits.within(_creations(solved, snapshot, catalogue, settings, now), snapshot, catalogue)
+    solved = replace(solved, new_nodes=bought)
+    creations = _creations(solved, snapshot, catalogue, settings, now)
+    divided = limits.divide(creations, snapshot, catalogue)
+    kept = {creation.node_claim.meta.name: True for creation in divided.within}
+    solved = replace(
+        solved,
+        new_nodes=tuple(
+            node
+            for node, creation in zip(bought, creations, strict=True)
+            if creation.node_claim.meta.name in kept
+        ),
+        unschedulable=(*solved.unschedulable, *withheld, *divided.refused),
     )
-    made = {pod: c.node_claim.meta.name for c in creations for pod in c.pods}
+    made = {pod: c.node_claim.meta.name for c in divided.within for pod in c.pods}
     stuck = _waiting(solved.unschedulable, since)
     return Provisioning(
-        commands=(*creations, *_announcements(stuck, standing.loose)),
+        commands=(*divided.within, *_announcements(stuck, standing.loose)),
         placements={**standing.placed, **solved.homes(made)},
         unschedulable=stuck,
         planned=True,
         lower_bound_usd_per_hour=solved.lower_bound_usd_per_hour,
         new_usd_per_hour=solved.usd_per_hour,
-        wake_at=_first(now + _RETRY if solved.unschedulable else None, waits),
+        wake_at=_first(now + _RETRY if solved.unschedulable or divided.postponed else None, waits),
     )
 
 

@@ -144,6 +144,11 @@ def test_pools_that_share_a_reservation_do_not_make_more_nodes_than_it_has() -> 
 
     of_one = [c for c in claims_of(made) if c.requirements.get(ID).values == {"cr-1"}]
     assert len(of_one) == 1
+    # The pods of the other one are planned again, without a pause, once this one is counted.
+    assert made.unschedulable == ()
+    assert len(made.placements) == 8
+    assert made.wake_at is not None
+    assert made.new_usd_per_hour == reserved(1).price_usd_per_hour
 
 
 def test_the_audit_counts_on_its_own_and_with_what_is_on_its_way() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from daiku.events import Object
 from daiku.forecast import Forecast, forecast
 from daiku.model import labels
 from daiku.model.instance_type import Catalogue
+from daiku.model.pod import Pod
 from daiku.model.taints import Taint
 from daiku.settings import Settings
 from daiku.tick import tick
@@ -163,3 +165,44 @@ def test_a_node_claim_that_no_launch_can_satisfy_is_no_node_and_its_pods_are_not
     assert found.new_nodes == ()
     assert not found.is_sound
     assert sorted((*found.later, *found.homeless)) == ["default/web-00000", "default/web-00001"]
+
+
+def test_pods_without_a_decision_are_named_by_their_workloads_with_counts() -> None:
+    """Two NodePools share a reservation that has room for one of their nodes."""
+    kept = replace(
+        build.offering(0.01, capacity_type="reserved"),
+        requirements=build.needs(
+            build.require(labels.ZONE, "In", "zone-a"),
+            build.require(labels.CAPACITY_TYPE, "In", "reserved"),
+            build.require("karpenter.k8s.aws/capacity-reservation-id", "In", "cr-1"),
+        ),
+        left=1,
+        reservation="cr-1",
+    )
+    large = build.instance_type(cpu="32", memory="128Gi", offerings=[build.offering(3.0), kept])
+    pools = [build.node_pool("one", weight=10), build.node_pool("two")]
+    pods = [
+        *build.pods(2, "a", node_selector={labels.NODEPOOL: "one"}),
+        *[p for n in range(12) for p in owned(f"web-{n:02}", {labels.NODEPOOL: "two"})],
+    ]
+
+    found = forecast([*pods, *pools, build.node_class()], build.catalogue(large), Settings())
+
+    assert len(found.later) == 24
+    named = ", ".join(f"StatefulSet default/web-{n:02} 2" for n in range(10))
+    (note,) = found.notes
+    assert note.endswith(f"speaks against theirs: 24 pods ({named} and 2 more)")
+
+
+def owned(name: str, selector: dict[str, str]) -> list[Pod]:
+    """Two pods of a StatefulSet."""
+    return [
+        replace(
+            pod,
+            meta=replace(
+                pod.meta,
+                owners=tuple(replace(o, kind="StatefulSet", name=name) for o in pod.meta.owners),
+            ),
+        )
+        for pod in build.pods(2, name, node_selector=selector)
+    ]

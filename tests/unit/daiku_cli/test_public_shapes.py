@@ -284,7 +284,9 @@ def test_every_shape_is_planned_or_spoken_of() -> None:
     made = json.loads(found.text)
     pods = [pod for node in made["newNodes"] for pod in node["pods"]]
     pods += [pod for each in made["unschedulable"] for pod in each["pods"]]
-    pods += [*made["placements"], *made.get("undecided", ())]
+    pods += [*made["placements"]]
+    assert "undecided" not in made
+    assert not [note for note in found.notes if note.startswith("audit")]
     said = " ".join(found.notes)
     for name, shape in taken.items():
         own, kind = shape["metadata"]["name"], shape["kind"]
