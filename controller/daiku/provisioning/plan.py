@@ -20,7 +20,7 @@ from daiku.provisioning.nominations import Standing
 from daiku.report import Unschedulable
 from daiku.scheduling import claims, limits, node_sets, price_guard, problem, solver
 from daiku.scheduling.packer.effort import Stop
-from daiku.scheduling.solution import Solution
+from daiku.scheduling.solution import NewNode, Solution
 from daiku.settings import Settings
 from daiku.state.snapshot import Snapshot
 
@@ -101,16 +101,9 @@ def plan(
     solved = replace(solved, new_nodes=bought)
     creations = _creations(solved, snapshot, catalogue, settings, now)
     divided = limits.divide(creations, snapshot, catalogue)
-    kept = {creation.node_claim.meta.name: True for creation in divided.within}
-    solved = replace(
-        solved,
-        new_nodes=tuple(
-            node
-            for node, creation in zip(bought, creations, strict=True)
-            if creation.node_claim.meta.name in kept
-        ),
-        unschedulable=(*solved.unschedulable, *withheld, *divided.refused),
-    )
+    bought = _made(bought, creations, divided)
+    left = (*solved.unschedulable, *withheld, *divided.refused)
+    solved = replace(solved, new_nodes=bought, unschedulable=left)
     made = {pod: c.node_claim.meta.name for c in divided.within for pod in c.pods}
     stuck = _waiting(solved.unschedulable, since)
     return Provisioning(
@@ -122,6 +115,15 @@ def plan(
         new_usd_per_hour=solved.usd_per_hour,
         wake_at=_first(now + _RETRY if solved.unschedulable or divided.postponed else None, waits),
     )
+
+
+def _made(
+    nodes: Sequence[NewNode], creations: Sequence[CreateNodeClaim], divided: limits.Division
+) -> tuple[NewNode, ...]:
+    """Those of `nodes` whose NodeClaims, one each in `creations`, are made."""
+    kept = {each.node_claim.meta.name: True for each in divided.within}
+    pairs = zip(nodes, creations, strict=True)
+    return tuple(node for node, creation in pairs if creation.node_claim.meta.name in kept)
 
 
 def _first(*times: datetime | None) -> datetime | None:
