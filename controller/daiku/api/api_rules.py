@@ -195,9 +195,14 @@ def _of_mapping(schema: Mapping[str, Any], value: dict[str, Any], place: str) ->
         inner = properties.get(name, every)
         if isinstance(inner, dict):
             if not (item is None and name in schema.get("required", ())):
-                yield from _problems(cast("dict[str, Any]", inner), item, f"{place}.{name}")
+                yield from _problems(cast("dict[str, Any]", inner), item, f"{place}.{_shown(name)}")
         elif not schema.get("x-kubernetes-preserve-unknown-fields"):
-            yield f"{place}.{name}", _unknown(name, properties)
+            yield f"{place}.{_shown(name)}", _unknown(name, properties)
+
+
+def _shown(name: str) -> str:
+    """A field's name in one line of text, whatever is in it."""
+    return name if name.isprintable() and name.strip() else repr(name)
 
 
 def _of_value(schema: Mapping[str, Any], value: Any, place: str) -> Iterator[Problem]:

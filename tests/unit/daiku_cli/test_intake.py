@@ -160,7 +160,7 @@ def test_explain_of_a_cluster_without_node_pools_speaks_of_none_that_is_made_up(
     result = CliRunner().invoke(app, ["explain", "pod", "one", "--from", "-"], input=given)
 
     assert "built-in" not in result.output
-    assert "default" not in result.output.replace("default/one", "").replace("default-", "")
+    assert "default" not in result.output.replace("default/one", "").replace("default settings", "")
 
 
 @pytest.mark.parametrize(
