@@ -13,7 +13,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from daiku.api import configuration, manifests
+from daiku.api import api_rules, configuration, manifests
 from daiku.api.manifests import ManifestError
 from daiku.cli import planning
 
@@ -228,3 +228,9 @@ def test_a_file_of_instance_types_is_read_or_named(
 
     assert found or problems
     assert are_clear(problems)
+
+
+def test_a_field_whose_name_is_no_word_is_quoted() -> None:
+    found = dict(api_rules.problems_of("NodePool", {"template": {"spec": {"\n": None, " ": 1}}}))
+
+    assert {"spec.template.spec.'\\n'", "spec.template.spec.' '"} <= set(found)
