@@ -124,7 +124,7 @@ def cheapest(pool: NodePool, snapshot: Snapshot, catalogue: Catalogue) -> float 
     return min(
         (
             offering.price_usd_per_hour
-            for each, offering in offers.that_would_do(types, asked)
+            for each, offering in offers.that_would_do(offers.of(types), asked)
             if offering.available
             and (each.name, offering.zone, offering.capacity_type) not in snapshot.sold_out
         ),

@@ -112,7 +112,7 @@ def parse(text: str) -> float | None:
 
 
 def list_price(
-    types: Sequence[InstanceType], asked: Requirements, requests: Mapping[str, int]
+    types: tuple[InstanceType, ...], asked: Requirements, requests: Mapping[str, int]
 ) -> float | None:
     """USD per hour on demand of the cheapest type that would do, sold out or not; None when none is on sale.
 
@@ -121,13 +121,6 @@ def list_price(
         asked: What a node has to be; that it has to be spot does not count.
         requests: What it has to hold.
     """
-    return min(
-        (
-            offering.price_usd_per_hour
-            for _, offering in offers.that_would_do(
-                types, asked.without(labels.CAPACITY_TYPE), requests
-            )
-            if offering.capacity_type == labels.ON_DEMAND
-        ),
-        default=None,
-    )
+    bought = asked.without(labels.CAPACITY_TYPE)
+    found = offers.that_would_do(offers.on_demand(types), bought, requests)
+    return next((offering.price_usd_per_hour for _, offering in found), None)
