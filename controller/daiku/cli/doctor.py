@@ -183,12 +183,8 @@ def _live(shown: "progress.Progress", notes: list[str], *, or_not: bool) -> "Evi
 def _asked(shown: "progress.Progress", notes: list[str]) -> "Word":
     """What the controller that leads says."""
     from daiku.cli import leader  # noqa: PLC0415
-    from daiku.kube.client import Client  # noqa: PLC0415
-    from daiku.kube.credentials import Credentials  # noqa: PLC0415
 
-    shown.step("asking the controller", 0, 1)
-    environ = surroundings.environ()
-    word = leader.ask(Client(Credentials(environ)), environ)
+    word = leader.ask_here(shown)
     if word.decisions is None:
         notes.append(f"what the controller itself says is not examined: {word.why}")
     return word

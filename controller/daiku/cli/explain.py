@@ -97,7 +97,7 @@ def explain(
         with progress.Progress() as shown:
             question, lacking = _question(source, instance_types, shown)
             garbage.keep(question)
-            word = _word(source, shown)
+            word = leader.SAVED if source else leader.ask_here(shown)
             decided = word.decisions
             if kind is Kind.POD:
                 answer = explanation.pod(question, namespace, bare, decided)
@@ -116,20 +116,6 @@ def explain(
         why = answer.silent or word.why
         failure.fail([f"{lacking}. The controller's own word is not to be had: {why}"], UNUSABLE)
     _print(answer, word, output, is_saved=bool(source))
-
-
-def _word(source: "list[str] | None", shown: "progress.Progress") -> "Word":
-    """What the controller that leads has decided, where a live cluster has one."""
-    from daiku.cli import leader  # noqa: PLC0415
-
-    if source:
-        return leader.Word(why="a saved cluster has no controller to ask")
-    from daiku.kube.client import Client  # noqa: PLC0415
-    from daiku.kube.credentials import Credentials  # noqa: PLC0415
-
-    shown.step("asking the controller", 0, 1)
-    environ = surroundings.environ()
-    return leader.ask(Client(Credentials(environ)), environ)
 
 
 def _question(

@@ -13,8 +13,11 @@ import msgspec
 
 from daiku.api import decisions
 from daiku.api.decisions import Decisions, DecisionsError
+from daiku.cli import surroundings
+from daiku.cli.progress import Progress
 from daiku.kube import errors
 from daiku.kube.client import Client
+from daiku.kube.credentials import Credentials
 from daiku.kube.lease import IDENTITY_PREFIX
 from daiku.runtime import clock
 
@@ -58,6 +61,16 @@ class Word:
         if decided is not None:
             age = max(0.0, (self.decisions.now - decided).total_seconds())
         return round(age + clock.monotonic() - self.heard, 1)
+
+
+SAVED: Final = Word(why="a saved cluster has no controller to ask")
+
+
+def ask_here(shown: Progress) -> Word:
+    """Ask the controller of the cluster that the environment names."""
+    shown.step("asking the controller", 0, 1)
+    environ = surroundings.environ()
+    return ask(Client(Credentials(environ)), environ)
 
 
 def ask(client: Client, environ: Mapping[str, str]) -> Word:

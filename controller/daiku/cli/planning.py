@@ -166,12 +166,9 @@ def cluster(
         ManifestError: Something cannot be used, or there are no instance types for a node class.
     """
     problems: list[str] = []
-    documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
-    found = configuration.build(documents, problems)
+    found = _read(contents, problems)
     given = read_types(instance_types, problems)
-    settings, whose = controller_settings.of(found, problems)
-    if problems:
-        raise ManifestError(problems)
+    settings, whose = _settings(found, problems)
     offered, guessed = offers(found, given, guesses=not live)
     return Cluster(
         objects=found.objects,
@@ -188,13 +185,27 @@ def without_types(contents: Sequence[tuple[str, bytes]]) -> Cluster:
         ManifestError: Something cannot be used.
     """
     problems: list[str] = []
+    found = _read(contents, problems)
+    settings, whose = _settings(found, problems)
+    nothing = Catalogue(version=0, instance_types={})
+    return Cluster(objects=found.objects, catalogue=nothing, settings=settings, notes=(whose,))
+
+
+def _read(contents: Sequence[tuple[str, bytes]], problems: list[str]) -> Configuration:
     documents = [each for name, text in contents for each in manifests.read(name, text, problems)]
-    found = configuration.build(documents, problems)
+    return configuration.build(documents, problems)
+
+
+def _settings(found: Configuration, problems: list[str]) -> tuple[Settings, str]:
+    """The settings to decide with, and whose they are.
+
+    Raises:
+        ManifestError: There are problems, of the settings or from before.
+    """
     settings, whose = controller_settings.of(found, problems)
     if problems:
         raise ManifestError(problems)
-    nothing = Catalogue(version=0, instance_types={})
-    return Cluster(objects=found.objects, catalogue=nothing, settings=settings, notes=(whose,))
+    return settings, whose
 
 
 def read_types(
@@ -248,10 +259,7 @@ def _forecast(
 ) -> Forecast:
     offered, notes = offers(found, given, listed=True)
     bought = Catalogue(version=1, instance_types=offered)
-    problems: list[str] = []
-    settings, whose = controller_settings.of(found, problems)
-    if problems:
-        raise ManifestError(problems)
+    settings, whose = _settings(found, [])
     pools = [each.meta.name for each in found.node_pools if each.replicas is not None]
     standing = [
         f"NodePool {name} is static, and gets no nodes: the feature gate {static.GATE} is off in the settings"

@@ -175,8 +175,7 @@ def _of_files(
         ledger, price = saved.of_documents(documents, problems)
     if problems:
         failure.fail(problems, UNUSABLE)
-    word = leader.Word(why="a saved cluster has no controller to ask")
-    return ledger, given or price, [], word
+    return ledger, given or price, [], leader.SAVED
 
 
 def _given(instance_types: str) -> "rows.PriceOf | None":

@@ -8,8 +8,7 @@ from tests.unit.daiku_cli.reading import node_pool, workload
 from typer.testing import CliRunner, Result
 
 from daiku.api.decisions import Decisions, KeptNode
-from daiku.cli import capture
-from daiku.cli import explain as explain_command
+from daiku.cli import capture, leader
 from daiku.cli.capture import Snapshot
 from daiku.cli.leader import Word
 from daiku.cli.main import app
@@ -70,7 +69,7 @@ def live(monkeypatch: pytest.MonkeyPatch, word: Word, *arguments: str) -> Result
     items = [claim, node, node_pool(kind="EC2NodeClass"), node_class]
     content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
     monkeypatch.setattr(capture, "take", lambda *_: replace(UNREAD, content=content))
-    monkeypatch.setattr(explain_command, "_word", lambda *_: word)
+    monkeypatch.setattr(leader, "ask_here", lambda *_: word)
     return CliRunner().invoke(app, ["explain", *arguments])
 
 
