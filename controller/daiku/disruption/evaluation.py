@@ -249,7 +249,7 @@ class Evaluator:
         if outcome.refusal is not None:
             return Evaluation(refusal=outcome.refusal)
         new_nodes = outcome.new_nodes
-        if all(_is_spot(s) for s in nodes):
+        if all(is_spot(s) for s in nodes):
             one_for_one = len(nodes) == len(new_nodes) == 1
             against = spot_to_spot(new_nodes, self.context.settings, one_for_one=one_for_one)
             if against is not None:
@@ -493,7 +493,8 @@ def _may_be_spot(new_nodes: Sequence[NewNode]) -> bool:
     return any(labels.SPOT in node.capacity_types for node in new_nodes)
 
 
-def _is_spot(state_node: StateNode) -> bool:
+def is_spot(state_node: StateNode) -> bool:
+    """Whether it was bought as spot capacity."""
     return state_node.labels.get(labels.CAPACITY_TYPE) == labels.SPOT
 
 

@@ -21,7 +21,6 @@ from daiku.disruption.candidates import Candidate
 from daiku.disruption.context import DisruptionContext, propose
 from daiku.disruption.removal_search import RemovalSearch
 from daiku.disruption.sequencing import Movable, Step
-from daiku.model import labels
 from daiku.reason import Reason
 from daiku.report import Proposal, Repacked
 from daiku.scheduling.columns import Mask
@@ -201,7 +200,7 @@ def movable(
                 moving_usd_per_hour=costs.per_hour(
                     each.reschedulable, eviction_cost.horizon(each.pool)
                 ),
-                is_spot=each.state_node.labels.get(labels.CAPACITY_TYPE) == labels.SPOT,
+                is_spot=evaluation.is_spot(each.state_node),
             )
             for each in found
             if each.state_node.name in world.usd_per_hour

@@ -154,10 +154,6 @@ class WhatIf:
         rows = np.array([self._row_of[pod] for pod in pods], dtype=np.intp)
         return np.bincount(rows, minlength=len(self.whole.counts)).astype(np.int64)
 
-    def requests_of(self, pods: Iterable[str]) -> Ints:
-        """What some of the pods that may have to move ask for together, shape (R,)."""
-        return self.whole.requests @ self.counts_of(pods)
-
     def bound(self) -> Bound:
         """No cluster that holds the pods that run can cost less; and what each resource is worth by that."""
         whole = self.whole
